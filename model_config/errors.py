@@ -78,3 +78,9 @@ class RequestError(BackendError):
 
 class ModelRunError(BackendError):
     """The model itself failed on a request."""
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's text: what torch said, without the C++ frames below it."""
+    lines = str(error).strip().splitlines()
+    return lines[0].strip() if lines else type(error).__name__

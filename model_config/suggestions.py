@@ -6,10 +6,10 @@ from difflib import get_close_matches
 _LISTED_AT_MOST = 16
 
 
-def nearest(wrong: str, choices: Iterable[str]) -> str | None:
-    """Return the choice that `wrong` was most likely meant to be, or None where nothing is close."""
+def nearest(wrong: str, choices: Iterable[str], *, closeness: float = 0.6) -> str | None:
+    """Return the choice that `wrong` was most likely meant to be, or None where nothing is that close (0 to 1)."""
     by_folded = {choice.casefold(): choice for choice in choices}
-    matches = get_close_matches(wrong.casefold(), by_folded, n=1, cutoff=0.6)
+    matches = get_close_matches(wrong.casefold(), by_folded, n=1, cutoff=closeness)
     return by_folded[matches[0]] if matches else None
 
 

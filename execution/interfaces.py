@@ -1,0 +1,106 @@
+"""What the run loop needs of a model below it and of Triton above it; both match by shape, not by base class."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import torch
+
+from triton_pytorch.io_naming.names import LeafPath
+
+
+class Model(Protocol):
+    """An opened model of any format: flat leaves in call-spec order, one call at a time."""
+
+    @property
+    def inputs(self) -> Sequence[LeafPath]:
+        """The input leaves, all of which a call takes."""
+        ...
+
+    @property
+    def outputs(self) -> Sequence[LeafPath]:
+        """The output leaves, all of which a call returns."""
+        ...
+
+    @property
+    def device(self) -> torch.device:
+        """Where input tensors have to lie."""
+        ...
+
+    def run(self, leaves: list[torch.Tensor]) -> Sequence[torch.Tensor | None]:
+        """Call the model; a leaf of the result may be None. Raises ModelRunError with the model's own words."""
+        ...
+
+    def close(self) -> None:
+        """Let go of everything that the model holds; nothing is called after that."""
+        ...
+
+
+class TritonTensor(Protocol):
+    """`pb_utils.Tensor`, as far as requests hand it to us."""
+
+    def name(self) -> str:
+        """The name from config.pbtxt."""
+        ...
+
+    def to_dlpack(self) -> Any:
+        """A DLPack capsule of memory that is valid during `execute` only."""
+        ...
+
+
+class TritonRequest(Protocol):
+    """`pb_utils.InferenceRequest`, as far as we ask it."""
+
+    def inputs(self) -> Sequence[TritonTensor]:
+        """The tensors sent, in any order."""
+        ...
+
+    def requested_output_names(self) -> Sequence[str]:
+        """The names of the outputs that the client wants."""
+        ...
+
+
+class TensorFactory(Protocol):
+    """The class `pb_utils.Tensor`, as the maker of output tensors."""
+
+    def from_dlpack(self, name: str, tensor: Any) -> Any:
+        """Make an output tensor from a DLPack capsule of a contiguous tensor."""
+        ...
+
+
+class ResponseFactory(Protocol):
+    """The class `pb_utils.InferenceResponse`."""
+
+    def __call__(self, output_tensors: Sequence[Any] = ..., error: Any = ...) -> Any:
+        """Make the answer to one request."""
+        ...
+
+
+class ErrorFactory(Protocol):
+    """The class `pb_utils.TritonError`; its attributes are the codes."""
+
+    def __call__(self, message: str, code: Any = ...) -> Any:
+        """Make the error of one response."""
+        ...
+
+
+class Logger(Protocol):
+    """`pb_utils.Logger`."""
+
+    def log_warn(self, message: str) -> None:
+        """Log what somebody should look at."""
+        ...
+
+    def log_error(self, message: str) -> None:
+        """Log what went wrong."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Triton:
+    """The names of `triton_python_backend_utils` that serving needs, bound once the stub has filled the module."""
+
+    tensor: TensorFactory
+    response: ResponseFactory
+    error: ErrorFactory
+    logger: Logger

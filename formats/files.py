@@ -1,0 +1,48 @@
+"""Which file of a version directory is the model (DESIGN.md, "Which file, which loader")."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from triton_pytorch.model_config.configuration import Instance
+from triton_pytorch.model_config.errors import ArtifactMissingError
+from triton_pytorch.model_config.suggestions import listed
+
+_DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
+# Triton's core fills this in for every `backend: "pytorch"` config without a platform, so it may be nobody's wish.
+_FILLED_IN_BY_CORE = "model.pt"
+
+
+def find_artifact(instance: Instance) -> Path:
+    """Return the path of the file to serve.
+
+    Raises:
+        ArtifactMissingError: it is not there; names what was looked for and what there is.
+    """
+    candidates = list(_candidates(instance))
+    for name in candidates:
+        path = instance.version_directory / name
+        if path.is_file():
+            return path
+    raise ArtifactMissingError(_missing(candidates, instance.version_directory))
+
+
+def _candidates(instance: Instance) -> Iterator[str]:
+    """Yield file names, the preferred first; a name that the user wrote stands alone."""
+    config = instance.config
+    if config.parameters.default_model_filename is not None:
+        yield config.parameters.default_model_filename
+        return
+    if config.default_model_filename and not config.is_python_mode:
+        yield config.default_model_filename
+        if config.default_model_filename != _FILLED_IN_BY_CORE:
+            return
+    for name in _DEFAULT_FILE_NAMES:
+        # With `backend: "python"` the version directory's model.py is this backend's own entry.
+        if not (config.is_python_mode and name == "model.py"):
+            yield name
+
+
+def _missing(candidates: list[str], directory: Path) -> str:
+    present = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    holds = f"it holds {listed(present)}" if present else "it is empty"
+    return f"no {' or '.join(dict.fromkeys(candidates))} in '{directory}': {holds}"

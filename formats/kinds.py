@@ -1,0 +1,66 @@
+"""What a model's file is, told from its content; its name proves nothing."""
+
+import zipfile
+from enum import Enum
+from pathlib import Path
+
+from triton_pytorch.model_config.errors import ArtifactError
+
+_HEAD_BYTES = 4096
+_LFS_POINTER = b"version https://git-lfs"
+_PICKLE_PROTOCOL_2 = b"\x80\x02"
+
+
+class Kind(Enum):
+    """Kinds of file; the value completes the sentence "this file is ..."."""
+
+    PACKAGE = "an AOTInductor package"
+    EXPORTED_PROGRAM = "an exported program (torch.export.save)"
+    TORCHSCRIPT = "a TorchScript archive"
+    CHECKPOINT = "a checkpoint (torch.save)"
+    PYTHON_SOURCE = "Python source"
+    OTHER_ARCHIVE = "a zip archive without a model"
+    LFS_POINTER = "a Git LFS pointer (run `git lfs pull`)"
+    EMPTY = "empty"
+    OTHER = "neither an archive nor Python source (truncated, perhaps)"
+
+
+def identify(path: Path) -> Kind:
+    """Tell what kind of file this is.
+
+    Raises:
+        ArtifactError: the file cannot be read.
+    """
+    try:
+        with path.open("rb") as file:
+            head = file.read(_HEAD_BYTES)
+        if zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                return _kind_of_archive(archive.namelist())
+    except (OSError, zipfile.BadZipFile, ValueError) as error:
+        raise ArtifactError(f"'{path}' cannot be read: {error}") from error
+    return _kind_of_plain_file(path, head)
+
+
+def _kind_of_archive(entries: list[str]) -> Kind:
+    # Every kind keeps its parts below one folder named like the file it was first written to.
+    parts = {entry.split("/", 1)[-1] for entry in entries}
+    if any("data/aotinductor/" in entry for entry in entries):
+        return Kind.PACKAGE
+    if any(part.startswith("models/") for part in parts) and "archive_format" in parts:
+        return Kind.EXPORTED_PROGRAM
+    if "constants.pkl" in parts:
+        return Kind.TORCHSCRIPT
+    if "data.pkl" in parts:
+        return Kind.CHECKPOINT
+    return Kind.OTHER_ARCHIVE
+
+
+def _kind_of_plain_file(path: Path, head: bytes) -> Kind:
+    if not head:
+        return Kind.EMPTY
+    if head.startswith(_LFS_POINTER):
+        return Kind.LFS_POINTER
+    if head.startswith(_PICKLE_PROTOCOL_2):
+        return Kind.CHECKPOINT
+    return Kind.PYTHON_SOURCE if path.suffix == ".py" else Kind.OTHER

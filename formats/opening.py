@@ -1,0 +1,59 @@
+"""Opens the model of an instance: finds its file, tells the kind, checks the platform, calls the loader."""
+
+import os
+
+from triton_pytorch.artifact_store.location import locate_store
+from triton_pytorch.artifact_store.store import Store
+from triton_pytorch.formats.files import find_artifact
+from triton_pytorch.formats.kinds import Kind, identify
+from triton_pytorch.model_config.configuration import Instance
+from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
+from triton_pytorch.pt2_loader.package import Package, open_package
+from triton_pytorch.torch_runtime.placement import device_of_instance
+
+_PLATFORM = "torch_aoti"
+_HOW_TO_MAKE_IT = "torch.export.export and torch._inductor.aoti_compile_and_package"
+# Models that a later version serves; they get another sentence than files that are no models.
+_MODELS_OF_LATER_VERSIONS = (Kind.TORCHSCRIPT, Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
+
+
+def open_model(instance: Instance) -> Package:
+    """Open the model that an instance serves.
+
+    Raises:
+        BackendError: with one sentence that says what is wrong and what to change.
+    """
+    path = find_artifact(instance)
+    kind = identify(path)
+    if kind in _MODELS_OF_LATER_VERSIONS:
+        raise UnsupportedError(
+            f"'{path}' is {kind.value}: this version serves AOTInductor packages, made by {_HOW_TO_MAKE_IT}"
+        )
+    if kind is not Kind.PACKAGE:
+        raise ArtifactError(f"'{path}' is {kind.value}: expected an AOTInductor package, made by {_HOW_TO_MAKE_IT}")
+    _check_platform(instance)
+    _check_tensors_only(instance)
+    store = Store(locate_store(os.environ))
+    store.sweep()
+    return open_package(path, instance.config.parameters.aoti_model_name, device_of_instance(instance), store)
+
+
+def _check_platform(instance: Instance) -> None:
+    # Core fills in pytorch_libtorch for `backend: "pytorch"` configs that name no platform: not the user's word.
+    is_filled_in_by_core = instance.config.backend == "pytorch" and instance.config.platform == "pytorch_libtorch"
+    if instance.config.platform not in ("", _PLATFORM) and not is_filled_in_by_core:
+        raise ConfigError(
+            f"platform is '{instance.config.platform}', but the model's file is {Kind.PACKAGE.value}: "
+            f'expected platform: "{_PLATFORM}"'
+        )
+
+
+def _check_tensors_only(instance: Instance) -> None:
+    config = instance.config
+    strings = [tensor.name for tensor in config.inputs + config.outputs if tensor.data_type is DataType.STRING]
+    if strings:
+        raise ConfigError(
+            f"{', '.join(strings)}: TYPE_STRING is not possible in {Kind.PACKAGE.value}, which takes and returns "
+            "tensors only"
+        )

@@ -1,0 +1,54 @@
+"""Triton's entry: wires one instance of a model to the rooms beside this file."""
+
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import triton_python_backend_utils as pb_utils
+
+# The rooms live in a package that is made here, from the place where this file really lies (it may be reached
+# through a symlink). So nothing in the server's working directory, in site-packages or among a user's files can
+# take the place of a room by its name, and no room can take the place of theirs.
+_rooms = sys.modules.setdefault("triton_pytorch", ModuleType("triton_pytorch"))
+_rooms.__path__ = [str(Path(__file__).resolve().parent)]
+
+
+class TritonPythonModel:
+    """One instance of a model, as Triton's Python backend calls it.
+
+    There is no `auto_complete_config`, and nothing here imports torch before `initialize`: Triton starts a process
+    for auto-completion before every load, which would pay 2-3 s for it (FACTS.md).
+    """
+
+    def initialize(self, args: dict[str, str]) -> None:
+        """Open the model; the text of what is raised here becomes the reason in the server's repository index."""
+        from triton_pytorch.model_config.configuration import read_instance
+
+        instance = read_instance(args)
+        for warning in instance.config.parameters.warnings:
+            pb_utils.Logger.log_warn(f"model '{instance.config.name}': {warning}")
+
+        from triton_pytorch.execution.loop import open_loop
+
+        self._loop = open_loop(instance, _triton())
+
+    def execute(self, requests: list[Any]) -> list[Any]:
+        """Return one response for each request, in order; never raises."""
+        return self._loop.execute(requests)
+
+    def finalize(self) -> None:
+        """Let go of the model."""
+        self._loop.close()
+
+
+def _triton() -> Any:
+    """Bind Triton's names; the stub fills its module only after it has imported this one."""
+    from triton_pytorch.execution.interfaces import Triton
+
+    return Triton(
+        tensor=pb_utils.Tensor,
+        response=pb_utils.InferenceResponse,
+        error=pb_utils.TritonError,
+        logger=pb_utils.Logger,
+    )

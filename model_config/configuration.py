@@ -1,0 +1,136 @@
+"""Triton's JSON of one model's configuration, read once into frozen values; nobody reads the JSON after that."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
+from triton_pytorch.model_config.parameters import Parameters, check_inside_version_directory, read_parameters
+from triton_pytorch.model_config.suggestions import did_you_mean, listed
+
+
+class InstanceKind(str, Enum):
+    """Where an instance runs, in the words of `args["model_instance_kind"]`."""
+
+    CPU = "CPU"
+    GPU = "GPU"
+    MODEL = "MODEL"
+
+
+@dataclass(frozen=True, slots=True)
+class TensorConfig:
+    """One entry of `input` or `output`; dims without the batch dimension, -1 where open."""
+
+    name: str
+    data_type: DataType
+    dims: tuple[int, ...]
+    reshape: tuple[int, ...] | None = None
+    optional: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ModelConfig:
+    """What config.pbtxt says of one model, with the defaults that Triton's core filled in."""
+
+    name: str
+    backend: str
+    platform: str
+    max_batch_size: int
+    inputs: tuple[TensorConfig, ...]
+    outputs: tuple[TensorConfig, ...]
+    default_model_filename: str
+    parameters: Parameters
+
+    @property
+    def is_python_mode(self) -> bool:
+        """True where the version directory holds our model.py (`backend: "python"`)."""
+        return self.backend == "python"
+
+
+@dataclass(frozen=True, slots=True)
+class Instance:
+    """One instance of a model: its configuration, its files and its device."""
+
+    config: ModelConfig
+    version_directory: Path
+    kind: InstanceKind
+    device_id: int
+
+
+def read_instance(arguments: Mapping[str, str]) -> Instance:
+    """Read the `args` that Triton's Python backend hands to `initialize`.
+
+    Raises:
+        ConfigError: the configuration says something that cannot be.
+        UnsupportedError: it asks for what this version does not do.
+    """
+    return Instance(
+        config=read_config(arguments["model_config"]),
+        version_directory=Path(arguments["model_repository"]) / arguments["model_version"],
+        kind=InstanceKind(arguments["model_instance_kind"]),
+        device_id=int(arguments["model_instance_device_id"]),
+    )
+
+
+def read_config(text: str) -> ModelConfig:
+    """Read Triton's JSON of a model configuration; raises as `read_instance` does."""
+    document = json.loads(text)
+    _refuse_what_is_not_built(document)
+    file_name = document.get("default_model_filename", "")
+    check_inside_version_directory(file_name, "default_model_filename")
+    return ModelConfig(
+        name=document["name"],
+        backend=document.get("backend", ""),
+        platform=document.get("platform", ""),
+        max_batch_size=int(document.get("max_batch_size", 0)),
+        inputs=tuple(_tensor(entry, "input") for entry in document.get("input", [])),
+        outputs=tuple(_tensor(entry, "output") for entry in document.get("output", [])),
+        default_model_filename=file_name,
+        parameters=read_parameters(
+            {key: entry.get("string_value", "") for key, entry in document.get("parameters", {}).items()}
+        ),
+    )
+
+
+def _tensor(entry: Mapping[str, Any], direction: str) -> TensorConfig:
+    reshape = entry.get("reshape")
+    return TensorConfig(
+        name=entry["name"],
+        data_type=_data_type(entry, direction),
+        dims=_sizes(entry.get("dims", [])),
+        reshape=_sizes(reshape.get("shape", [])) if reshape is not None else None,
+        optional=bool(entry.get("optional", False)),
+    )
+
+
+def _sizes(values: list[Any]) -> tuple[int, ...]:
+    return tuple(int(value) for value in values)
+
+
+def _data_type(entry: Mapping[str, Any], direction: str) -> DataType:
+    spelling = entry.get("data_type", "TYPE_INVALID")
+    try:
+        return DataType(spelling)
+    except ValueError as error:
+        choices = [data_type.value for data_type in DataType]
+        raise ConfigError(
+            f"{direction} '{entry['name']}' has data_type {spelling}: expected one of {listed(choices)}"
+            f"{did_you_mean(spelling, choices)}"
+        ) from error
+
+
+def _refuse_what_is_not_built(document: Mapping[str, Any]) -> None:
+    ragged = [entry["name"] for entry in document.get("input", []) if entry.get("allow_ragged_batch")]
+    asked_for = {
+        "sequence_batching": "sequence_batching" in document,
+        "batch_input": bool(document.get("batch_input")),
+        "batch_output": bool(document.get("batch_output")),
+        f"allow_ragged_batch (input {', '.join(ragged)})": bool(ragged),
+    }
+    refused = [feature for feature, is_asked_for in asked_for.items() if is_asked_for]
+    if refused:
+        raise UnsupportedError(f"{', '.join(refused)}: not supported by this version of the backend")

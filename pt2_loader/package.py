@@ -1,0 +1,132 @@
+"""An opened AOTInductor package: flat leaves in, flat leaves out."""
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+import torch
+
+from triton_pytorch.artifact_store.store import Store
+from triton_pytorch.io_naming.call_spec import CallSpec, check_leaf_count, read_call_spec
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.model_config.errors import ArtifactError, ModelRunError, PlacementError, first_line
+from triton_pytorch.pt2_loader.archive import choose_model
+from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
+from triton_pytorch.pt2_loader.weights import map_weights
+from triton_pytorch.pt2_loader.wrapper import RunnerCounts, read_device_type, read_runner_counts
+
+
+class Package:
+    """A compiled model whose leaves stand in call-spec order; runs one call at a time."""
+
+    def __init__(self, runner: PackageRunner, call_spec: CallSpec, device: torch.device, resources: ExitStack) -> None:
+        self.inputs: Sequence[LeafPath] = call_spec.inputs
+        self.outputs: Sequence[LeafPath] = call_spec.outputs
+        self.device = device
+        self._run = runner.run
+        self._resources = resources
+
+    def run(self, leaves: list[torch.Tensor]) -> Sequence[torch.Tensor | None]:
+        """Call the model with one tensor for each of `inputs`; returns one, or None, for each of `outputs`.
+
+        The tensors must be contiguous, aligned and on `device`: the runner checks nothing (FACTS.md).
+
+        Raises:
+            ModelRunError: the model failed; the text is the first line of torch's.
+        """
+        try:
+            return self._run(leaves)
+        except RuntimeError as error:
+            raise ModelRunError(first_line(error)) from error
+
+    def close(self) -> None:
+        """Let go of the unpacked files; the process keeps the library mapped until it ends (FACTS.md)."""
+        self._resources.close()
+
+
+def open_package(archive: Path, model_name: str | None, device: torch.device | None, store: Store) -> Package:
+    """Open one model of an AOTInductor package.
+
+    Args:
+        archive: the `.pt2` file.
+        model_name: which model of the package; None takes the only one, or the one named "model".
+        device: where the instance runs; None leaves it to the package (KIND_MODEL).
+        store: where the archive is unpacked.
+
+    Raises:
+        ArtifactError: the archive is damaged, or torch cannot load its library.
+        ConfigError: the archive holds no model of that name.
+        PlacementError: the model was compiled for another device.
+        StoreError: the archive cannot be unpacked.
+        UnsupportedError: the model takes or returns something else than tensors.
+    """
+    model = choose_model(archive, model_name)
+    with ExitStack() as resources:
+        entry = store.unpack(archive)
+        resources.callback(entry.release)
+        directory = entry.path / model.directory
+        counts = read_runner_counts(directory)
+        weights = map_weights(directory)
+        _check_weights(counts, weights, archive)
+        device = _device(device, read_device_type(directory), archive)
+        runner = _open_runner(entry.path, model.name, device, archive)
+        call_spec = _call_spec(runner, counts, archive)
+        if weights is not None:
+            _use_weights(runner, weights, archive)
+            resources.callback(weights.clear)  # the runner uses them where they lie: they live as long as it does
+        return Package(runner, call_spec, device, resources.pop_all())
+
+
+def _check_weights(counts: RunnerCounts | None, weights: dict[str, torch.Tensor] | None, archive: Path) -> None:
+    """A runner without its weights kills the process at the first call (FACTS.md), so it is never opened."""
+    if counts is None or counts.are_weights_in_library or weights is not None or counts.constants == 0:
+        return
+    raise ArtifactError(
+        f"'{archive}' was built without its weights: build it with "
+        '"aot_inductor.package_constants_in_so": True, or with '
+        '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
+    )
+
+
+def _device(wanted: torch.device | None, built_for: str | None, archive: Path) -> torch.device:
+    if wanted is None:
+        return torch.device(built_for or "cpu")
+    if built_for in (None, wanted.type):
+        return wanted
+    kind, remedy = ("KIND_CPU", "KIND_GPU") if wanted.type == "cpu" else ("KIND_GPU", "KIND_CPU")
+    raise PlacementError(
+        f"'{archive}' was compiled for {built_for}, but its instance group is {kind}: "
+        f"use {remedy}, or export and compile the model on {wanted.type}"
+    )
+
+
+def _open_runner(unpacked: Path, model_name: str, device: torch.device, archive: Path) -> PackageRunner:
+    try:
+        return open_runner(unpacked, model_name, -1 if device.index is None else device.index)
+    except RuntimeError as error:
+        raise ArtifactError(
+            f"'{archive}' cannot be loaded by torch {torch.__version__} ({first_line(error)}): "
+            "build it again with this torch, on a machine like this one"
+        ) from error
+
+
+def _call_spec(runner: PackageRunner, counts: RunnerCounts | None, archive: Path) -> CallSpec:
+    specs = runner.get_call_spec()
+    if len(specs) != 2 or not all(specs):
+        raise ArtifactError(
+            f"'{archive}' does not say what its inputs and outputs are: build it from torch.export.export with "
+            "torch._inductor.aoti_compile_and_package"
+        )
+    call_spec = read_call_spec(*specs)
+    if counts is not None:
+        check_leaf_count(call_spec, counts.inputs)
+    return call_spec
+
+
+def _use_weights(runner: PackageRunner, weights: dict[str, torch.Tensor], archive: Path) -> None:
+    try:
+        runner.load_constants(weights, False, True, True)
+    except RuntimeError as error:
+        raise ArtifactError(
+            f"the weights in '{archive}' do not fit its library ({first_line(error)}): build it again"
+        ) from error

@@ -1,0 +1,299 @@
+"""Packages behind model.py: data types, odd results, weights, several models, and requests that fail."""
+
+import gc
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from triton_pytorch.tests.assets.packages import package_path
+from triton_pytorch.tests.integration.conftest import TYPES, Serve, tensor_config
+
+VECTOR = [tensor_config("INPUT__0")]
+RESULT = [tensor_config("OUTPUT__0")]
+
+
+def sample(dtype: torch.dtype) -> torch.Tensor:
+    """Two rows of four distinct values that every dtype holds exactly."""
+    if dtype is torch.bool:
+        return torch.tensor([[True, False, False, True], [False, False, True, True]])
+    return torch.tensor([[1, 2, 3, 4], [100, 0, 7, 5]]).to(dtype)
+
+
+def test_every_dtype_is_bit_exact(serve: Serve) -> None:
+    names = {str(dtype).removeprefix("torch."): dtype for dtype in TYPES}
+    model = serve(
+        "all_dtypes",
+        [tensor_config(f"ARGS[0][{name}]", dtype, (4,)) for name, dtype in names.items()],
+        [tensor_config(f"RESULT[{name}]", dtype, (4,)) for name, dtype in names.items()],
+        max_batch_size=8,
+    )
+    answer = model.infer({f"ARGS[0][{name}]": sample(dtype) for name, dtype in names.items()})
+    for name, dtype in names.items():
+        expected = sample(dtype)[:, [2, 3, 0, 1]]
+        assert answer[f"RESULT[{name}]"].dtype is dtype
+        assert torch.equal(answer[f"RESULT[{name}]"], expected), name
+
+
+def test_keyword_only_trees(serve: Serve) -> None:
+    names = ("KWARGS[options][b]", "KWARGS[options][a][0]", "KWARGS[table][5]", "KWARGS[table][3]")
+    model = serve(
+        "keyword_trees",
+        [tensor_config(name, dims=(3,)) for name in reversed(names)],
+        [tensor_config("RESULT[0][7]", dims=(3,)), tensor_config("RESULT[0][sum]", dims=(3,))],
+    )
+    b, a, five, three = (torch.arange(3.0) + 10**i for i in range(4))
+    answer = model.infer(dict(zip(names, (b, a, five, three), strict=True)))
+    assert torch.equal(answer["RESULT[0][sum]"], b + 10 * a)
+    assert torch.equal(answer["RESULT[0][7]"], three + 100 * five)
+
+
+@pytest.mark.parametrize("length", [0, 1, 5])
+def test_odd_results(serve: Serve, length: int) -> None:
+    model = serve(
+        "scalars", VECTOR, [tensor_config(f"RESULT[{i}]", dims=(-1, -1) if i == 2 else (-1,)) for i in range(4)]
+    )
+    x = torch.arange(float(length))
+    answer = model.infer({"INPUT__0": x})
+    assert torch.equal(answer["RESULT[0]"], x.sum().reshape(1))
+    assert answer["RESULT[1]"].shape == (0,)
+    assert torch.equal(answer["RESULT[2]"], (x + 1).reshape(1, -1).expand(3, -1).t())
+    assert torch.equal(answer["RESULT[3]"], x)
+
+
+def test_a_model_that_writes_to_its_input_leaves_the_other_inputs_alone(serve: Serve) -> None:
+    matrix = {"dims": (2, 3)}
+    model = serve(
+        "writes_to_its_input",
+        [tensor_config("INPUT__1", **matrix), tensor_config("INPUT__0", **matrix)],
+        [tensor_config("OUTPUT__0", **matrix)],
+    )
+    x, y = torch.randn(2, 3), torch.randn(2, 3)
+    for _ in range(2):
+        answer = model.infer({"INPUT__0": x, "INPUT__1": y})
+        assert torch.allclose(answer["OUTPUT__0"], (x + 1) * 2 + y)
+
+
+def test_outputs_that_are_not_batched_are_refused_by_request(serve: Serve) -> None:
+    outputs = [tensor_config(f"RESULT[{i}]", dims=(3,)) for i in range(3)]
+    model = serve("reduces_the_batch", [tensor_config("INPUT__0", dims=(3,))], outputs, max_batch_size=8)
+    x = torch.randn(4, 3)
+    (mean,) = model.execute(model.request({"INPUT__0": x}, ["RESULT[0]"]))
+    (total,) = model.execute(model.request({"INPUT__0": x}, ["RESULT[1]"]))
+    assert "output 'RESULT[0]' is not batched: 4 rows went in and 1 rows came out" in mean.error().message()
+    assert "a single number came out" in total.error().message()
+    assert "max_batch_size: 0" in total.error().message()
+    assert torch.equal(model.infer({"INPUT__0": x}, ["RESULT[2]"])["RESULT[2]"], x + 1)
+
+
+def test_a_failing_request_gets_one_sentence_and_the_next_one_works(serve: Serve) -> None:
+    index = [tensor_config("INPUT__0", torch.int64, (2,))]
+    model = serve("looks_up", index, RESULT)
+    good, bad = {"INPUT__0": torch.tensor([3, 4])}, {"INPUT__0": torch.tensor([3, 400])}
+
+    responses = model.execute(model.request(good), model.request(bad), model.request(good))
+
+    message = responses[1].error().message()
+    assert message.startswith("model 'm': ")
+    assert "\n" not in message
+    assert "frame #" not in message
+    for response in (responses[0], responses[2]):
+        assert torch.equal(response.output_tensors()[0].data, torch.tensor([3.0, 4.0]))
+
+
+def test_a_missing_input_is_named(serve: Serve) -> None:
+    matrix = {"dims": (2, 3)}
+    inputs = [tensor_config("ARGS[0]", **matrix), tensor_config("ARGS[1]", **matrix)]
+    model = serve("writes_to_its_input", inputs, [tensor_config("RESULT", **matrix)])
+    assert model.failure({"ARGS[0]": torch.ones(2, 3)}) == "INVALID_ARG: model 'm': the request lacks input ARGS[1]"
+
+
+def test_what_nobody_foresaw_is_logged_and_answered(serve: Serve) -> None:
+    model = serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT)
+    assert model.failure({"no such": torch.ones(1)}) == "INTERNAL: internal error in model 'm': see the server's log"
+    assert any(level == "error" and "KeyError" in text for level, text in model.logger.lines)
+
+
+def test_a_wrong_output_dtype_names_the_line_to_change(serve: Serve) -> None:
+    model = serve("scalars", VECTOR, [tensor_config("RESULT[3]", torch.float16)])
+    message = model.failure({"INPUT__0": torch.ones(2)})
+    assert "output 'RESULT[3]' is declared TYPE_FP16, but the model returned TYPE_FP32" in message
+
+
+class TestWeightsBesideTheLibrary:
+    IO: tuple[list[Any], list[Any]] = (
+        [tensor_config("INPUT__0", dims=(64,))],
+        [tensor_config("RESULT[0]", dims=(64,)), tensor_config("RESULT[1]", dims=(2,))],
+    )
+
+    def expected(self, x: torch.Tensor) -> torch.Tensor:
+        torch.manual_seed(0)
+        linear = torch.nn.Linear(64, 64)
+        scale = torch.arange(15, dtype=torch.float16)
+        return linear(x) + linear.weight[3:5].sum(0) + scale.float().sum()
+
+    def test_values_and_written_buffers(self, serve: Serve) -> None:
+        model = serve("weights_beside_the_library", *self.IO)
+        x = torch.randn(2, 64)
+        for call in (1, 2):
+            answer = model.infer({"INPUT__0": x})
+            assert torch.allclose(answer["RESULT[0]"], self.expected(x), rtol=1e-4, atol=1e-4)
+            assert torch.equal(answer["RESULT[1]"], torch.tensor([1.0 * call, 5.0 + 2.0 * call]))
+
+    def test_they_are_mapped_privately_from_the_store(self, serve: Serve, store: Path) -> None:
+        serve("weights_beside_the_library", *self.IO)
+        maps = Path("/proc/self/maps").read_text(encoding="utf-8").splitlines()
+        mapped = [line for line in maps if f"{store}/" in line and "/data/weights/" in line]
+        assert len(mapped) == 4
+        assert all(line.split()[1].endswith("p") for line in mapped), "shared mappings would change the file for all"
+
+    def test_writes_do_not_reach_the_file(self, serve: Serve, store: Path) -> None:
+        model = serve("weights_beside_the_library", *self.IO)
+        before = {path: path.read_bytes() for path in store.rglob("weight_*")}
+        model.infer({"INPUT__0": torch.randn(2, 64)})
+        assert len(before) == 4
+        assert {path: path.read_bytes() for path in before} == before
+
+    def test_a_package_without_its_weights_is_refused(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match="was built without its weights"):
+            serve("without_its_weights", VECTOR, RESULT)
+
+
+class TestSeveralModels:
+    def test_a_model_is_chosen_by_name(self, serve: Serve) -> None:
+        for name, expected in (("doubles", 6.0), ("squares", 9.0)):
+            vector = [tensor_config("INPUT__0", dims=(3,))]
+            model = serve("two_models", vector, RESULT, parameters={"AOTI_MODEL_NAME": name})
+            assert torch.equal(
+                model.infer({"INPUT__0": torch.full((3,), 3.0)})["OUTPUT__0"], torch.full((3,), expected)
+            )
+
+    @pytest.mark.parametrize(
+        ("parameters", "sentence"),
+        [
+            ({}, r"holds several models \(doubles, squares\): choose one with the parameter AOTI_MODEL_NAME"),
+            ({"AOTI_MODEL_NAME": "squared"}, "holds doubles, squares; did you mean 'squares'?"),
+            ({"AOTI_MODEL_NAME": " "}, "parameter AOTI_MODEL_NAME is empty"),
+        ],
+    )
+    def test_a_wrong_choice_lists_what_is_there(self, serve: Serve, parameters: dict[str, str], sentence: str) -> None:
+        with pytest.raises(Exception, match=sentence):
+            serve("two_models", VECTOR, RESULT, parameters=parameters)
+
+
+class TestLoadErrors:
+    def test_none_arguments_are_refused_with_the_remedy(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match=r"3 input leaves .* takes 2 tensors.*export with tensors only"):
+            serve("none_argument", [tensor_config(f"INPUT__{i}", dims=(3,)) for i in range(3)], RESULT)
+
+    def test_naming_faults_reach_the_user_together(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match=r"'INPUT__1' is out of range.*no tensor for ARGS\[0\] \(INPUT__0\)"):
+            serve("looks_up", [tensor_config("INPUT__1", torch.int64, (2,))], RESULT)
+
+    def test_optional_inputs_are_refused(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match="input INPUT__0 is optional, but a compiled model has no default"):
+            serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,), optional=True)], RESULT)
+
+    def test_strings_are_refused(self, serve: Serve) -> None:
+        strings = [{**tensor_config("INPUT__0"), "data_type": "TYPE_STRING"}]
+        with pytest.raises(Exception, match="INPUT__0: TYPE_STRING is not possible"):
+            serve("looks_up", strings, RESULT)
+
+    def test_a_gpu_that_is_not_there_is_named(self, serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        with pytest.raises(Exception, match=r"KIND_GPU on GPU 0, but torch .* finds 0 GPUs"):
+            serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind="GPU")
+
+    def test_the_model_decides_its_device(self, serve: Serve) -> None:
+        model = serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind="MODEL")
+        answer = model.infer({"INPUT__0": torch.tensor([8, 9])})
+        assert torch.equal(answer["OUTPUT__0"], torch.tensor([8.0, 9.0]))
+
+    def test_a_failed_load_leaves_no_entry_behind(self, serve: Serve, store: Path) -> None:
+        with pytest.raises(Exception, match="several models"):
+            serve("two_models", VECTOR, RESULT)
+        with pytest.raises(Exception, match="out of range"):
+            serve("looks_up", [tensor_config("INPUT__1", torch.int64, (2,))], RESULT)
+        assert list(store.iterdir()) == []
+
+    def test_another_platform_is_refused(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match="platform is 'pytorch_libtorch', but the model's file is an AOTInductor"):
+            serve("looks_up", VECTOR, RESULT, platform="pytorch_libtorch")
+
+    @pytest.mark.parametrize(
+        ("content", "sentence"),
+        [
+            (b"", "is empty: expected an AOTInductor package"),
+            (
+                b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
+                r"is a Git LFS pointer \(run `git lfs pull`\)",
+            ),
+            (b"PK\x03\x04 and no more", "is neither an archive nor Python source"),
+            (b"\x80\x02}q\x00.", r"is a checkpoint \(torch.save\)"),
+        ],
+    )
+    def test_files_that_are_no_package(self, serve: Serve, tmp_path: Path, content: bytes, sentence: str) -> None:
+        file = tmp_path / "file"
+        file.write_bytes(content)
+        with pytest.raises(Exception, match=sentence):
+            serve(file, VECTOR, RESULT)
+
+    def test_a_truncated_package(self, serve: Serve, tmp_path: Path) -> None:
+        file = tmp_path / "file"
+        file.write_bytes(package_path("looks_up").read_bytes()[:50_000])
+        with pytest.raises(Exception, match="is neither an archive nor Python source"):
+            serve(file, VECTOR, RESULT)
+
+    def test_a_checkpoint(self, serve: Serve, tmp_path: Path) -> None:
+        torch.save({"weight": torch.ones(3)}, tmp_path / "file")
+        with pytest.raises(Exception, match=r"is a checkpoint \(torch.save\): expected an AOTInductor package"):
+            serve(tmp_path / "file", VECTOR, RESULT)
+
+
+class TestFileNames:
+    INDEX = (tensor_config("INPUT__0", torch.int64, (2,)),)
+
+    @pytest.mark.parametrize(
+        ("file_name", "config"),
+        [
+            ("model.pt", {}),  # the content decides, not the name
+            ("other.pt2", {"default_model_filename": "other.pt2"}),
+            ("model.pt2", {"default_model_filename": "model.pt", "backend": "pytorch", "platform": "pytorch_libtorch"}),
+            ("chosen.bin", {"parameters": {"DEFAULT_MODEL_FILENAME": "chosen.bin"}}),
+            ("model.pt2", {"default_model_filename": "model.py", "backend": "python"}),
+        ],
+    )
+    def test_the_model_is_found(self, serve: Serve, file_name: str, config: dict[str, Any]) -> None:
+        model = serve("looks_up", list(self.INDEX), RESULT, file_name=file_name, **config)
+        answer = model.infer({"INPUT__0": torch.tensor([1, 2])})
+        assert torch.equal(answer["OUTPUT__0"], torch.tensor([1.0, 2.0]))
+
+    @pytest.mark.parametrize(
+        ("config", "sentence"),
+        [
+            ({"default_model_filename": "other.pt2"}, "no other.pt2 in '.*': it holds model.pt2"),
+            ({"parameters": {"DEFAULT_MODEL_FILENAME": "../model.pt2"}}, "expected the name of a file in the model's"),
+            ({"parameters": {"DEFAULT_MODEL_FILENAME": "/etc/passwd"}}, "expected the name of a file in the model's"),
+            ({"default_model_filename": "../../secret.pt2"}, "expected the name of a file in the model's"),
+        ],
+    )
+    def test_a_wrong_name_is_refused(self, serve: Serve, config: dict[str, Any], sentence: str) -> None:
+        with pytest.raises(Exception, match=sentence):
+            serve("looks_up", list(self.INDEX), RESULT, **config)
+
+
+def test_nothing_is_left_when_the_last_instance_ends(
+    serve: Serve, store: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setenv("TMPDIR", str(temporary))
+    index = [tensor_config("INPUT__0", torch.int64, (2,))]
+    first, second = serve("looks_up", index, RESULT), serve("looks_up", index, RESULT)
+    assert len(list(store.glob("*.unpacked"))) == 1
+    first.entry.finalize()
+    assert torch.equal(second.infer({"INPUT__0": torch.tensor([5, 6])})["OUTPUT__0"], torch.tensor([5.0, 6.0]))
+    second.entry.finalize()
+    gc.collect()
+    assert [*store.iterdir(), *temporary.iterdir()] == []

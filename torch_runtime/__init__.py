@@ -1,0 +1,1 @@
+"""What every torch loader needs of torch itself: data types, tensors and devices."""

@@ -1,0 +1,33 @@
+"""Tensors between Triton's memory and the model's: aligned and contiguous on the way in, contiguous on the way out."""
+
+import torch
+from torch.utils.dlpack import from_dlpack, to_dlpack  # type: ignore[attr-defined]  # torch's __all__ leaves it out
+
+__all__ = ["ALIGNMENT_BYTES", "as_model_input", "as_response_output", "from_dlpack", "to_dlpack"]
+
+# The widest vector load of the kernels that AOTInductor generates (AVX-512); torch's own allocator aligns to it.
+ALIGNMENT_BYTES = 64
+
+
+def as_model_input(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
+    """Return the tensor on the device, contiguous and aligned; copied only where it is not so already.
+
+    Triton's shared memory is unaligned (FACTS.md: odd addresses too), and a compiled model assumes the layout
+    that it was exported with.
+    """
+    if tensor.device != device:
+        return tensor.to(device)
+    if tensor.data_ptr() % ALIGNMENT_BYTES == 0 and tensor.is_contiguous():
+        return tensor
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def as_response_output(tensor: torch.Tensor) -> torch.Tensor:
+    """Return the tensor contiguous, in the strict sense of Triton's Python backend.
+
+    Zero-size tensors keep odd strides through torch's `contiguous()`, and the Python backend calls those not
+    contiguous (public case 9): they are built afresh.
+    """
+    if tensor.numel() == 0:
+        return torch.empty(tensor.shape, dtype=tensor.dtype)
+    return tensor.contiguous()
