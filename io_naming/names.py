@@ -1,0 +1,118 @@
+"""Names of tensors as values: ordinals (`INPUT__0`) and forward-based paths (`ARGS[2][keyA]`), parsed and printed.
+
+The grammar, from the naming section of the documentation of Triton's PyTorch backend:
+
+    input   = "INPUT__" ordinal  | ("ARGS" | "KWARGS") segment+
+    output  = "OUTPUT__" ordinal | "RESULT" segment*
+    ordinal = "0" | ("1" .. "9") ("0" .. "9")*
+    segment = "[" text without , " [ ] white space or unprintable characters "]"
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from enum import Enum
+from typing import Literal, cast
+
+from triton_pytorch.model_config.errors import NamingError
+from triton_pytorch.model_config.suggestions import did_you_mean
+
+Root = Literal["ARGS", "KWARGS", "RESULT"]
+
+
+class Direction(str, Enum):
+    """Whether a tensor goes into the model or comes out of it; the value is the prefix of its ordinal name."""
+
+    INPUT = "INPUT"
+    OUTPUT = "OUTPUT"
+
+    @property
+    def noun(self) -> str:
+        """The direction as error messages write it: `input` or `output`."""
+        return self.value.lower()
+
+
+@dataclass(frozen=True, slots=True)
+class OrdinalName:
+    """The leaf at a 0-based position of the flat call spec; prints as `INPUT__0`."""
+
+    direction: Direction
+    index: int
+
+    def __str__(self) -> str:
+        return f"{self.direction.value}__{self.index}"
+
+
+@dataclass(frozen=True, slots=True)
+class LeafPath:
+    """The leaf at a place in the tree of arguments or results, keys and indices as text; prints as `ARGS[2][keyA]`."""
+
+    root: Root
+    segments: tuple[str, ...] = ()
+
+    @property
+    def direction(self) -> Direction:
+        """Results come out of the model, arguments go in."""
+        return Direction.OUTPUT if self.root == "RESULT" else Direction.INPUT
+
+    def __str__(self) -> str:
+        return self.root + "".join(f"[{segment}]" for segment in self.segments)
+
+
+# 18 digits are more than any model has tensors, and Python refuses to convert very long numbers.
+_ORDINAL = re.compile(r"(INPUT|OUTPUT)__(0|[1-9][0-9]{0,17})")
+_PATH = re.compile(r"(ARGS(?=\[)|KWARGS(?=\[)|RESULT)((?:\[[^\[\]]*\])*)")
+_EXPECTED = {
+    Direction.INPUT: "INPUT__<n>, ARGS[<i>].. or KWARGS[<key>]..",
+    Direction.OUTPUT: "OUTPUT__<n>, RESULT or RESULT[<i or key>]..",
+}
+_KEY_RULE = 'keys without quotes, and without , " [ ] white space or unprintable characters'
+
+
+def parse_name(text: str, direction: Direction, known: Collection[str] = ()) -> OrdinalName | LeafPath:
+    """Read a name, so that `str()` of the result is `text` again.
+
+    Raises NamingError, in one sentence, where `text` is no name of that direction. Its suggestion is one of the
+    `known` names where these are given, else the right spelling of `text` where that can be told.
+    """
+    name = _read(text)
+    if name is None:
+        raise NamingError(
+            f"{text!r} is no name of an {direction.noun}: expected {_EXPECTED[direction]}"
+            f" ({_KEY_RULE}){_suggestion(text, direction, known)}"
+        )
+    if name.direction is not direction:
+        raise NamingError(
+            f"{text!r} names an {name.direction.noun} but is declared as an {direction.noun}:"
+            f" expected {_EXPECTED[direction]}"
+        )
+    return name
+
+
+def forbidden_character(segment: str) -> str | None:
+    """Return the first character that a segment must not hold, or None: `,` `"` `[` `]`, white space, unprintable."""
+    return next((c for c in segment if c in ',"[]' or c.isspace() or not c.isprintable()), None)
+
+
+def _read(text: str) -> OrdinalName | LeafPath | None:
+    if ordinal := _ORDINAL.fullmatch(text):
+        return OrdinalName(Direction(ordinal[1]), int(ordinal[2]))
+    if path := _PATH.fullmatch(text):
+        segments = tuple(re.findall(r"\[([^\]]*)\]", path[2]))
+        if not any(map(forbidden_character, segments)):
+            return LeafPath(cast("Root", path[1]), segments)
+    return None
+
+
+def _suggestion(text: str, direction: Direction, known: Collection[str]) -> str:
+    meant = _respelt(text, direction)
+    return did_you_mean(meant, known or [meant] * (_read(meant) is not None))
+
+
+def _respelt(text: str, direction: Direction) -> str:
+    """Put slips of case, quotes, white space and ordinals right; the result may still be no name."""
+    bare = re.sub(r"[\"'`\s]", "", text)
+    if ordinal := re.fullmatch(rf"(?i){direction.value}_*(\d{{1,18}})", bare):
+        return str(OrdinalName(direction, int(ordinal[1])))
+    root, bracket, accessors = bare.partition("[")
+    return root.upper() + bracket + accessors
