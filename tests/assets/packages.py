@@ -1,4 +1,4 @@
-"""Compiled packages that tests serve: each builder is compiled once and kept until it, torch or the CPU changes.
+"""Compiled packages that tests and benchmarks serve: compiled once, and again when builder, torch or CPU change.
 
 `python tests/assets/packages.py NAME=PATH ...` compiles in a process of its own, so that inductor stays out of the
 tests; `package_path(NAME)` calls it where the cache has no such package.
@@ -8,6 +8,7 @@ import hashlib
 import inspect
 import os
 import platform
+import runpy
 import subprocess
 import sys
 from collections import OrderedDict
@@ -76,8 +77,9 @@ def compile_to(
     model: Any,
     args: tuple[Any, ...],
     kwargs: dict[str, Any] | None = None,
+    *,
     dynamic_shapes: Any = None,
-    **inductor_configs: Any,
+    inductor_configs: dict[str, Any] | None = None,
 ) -> None:
     """Export and compile a module into a package."""
     import torch
@@ -88,10 +90,7 @@ def compile_to(
 
 @builder
 def nested(path: Path) -> None:
-    sys.path.insert(0, str(NESTED_EXAMPLE))
-    from nested_model import build_package
-
-    build_package(path)
+    runpy.run_path(str(NESTED_EXAMPLE / "nested_model.py"))["build_package"](path)
 
 
 @builder
@@ -187,7 +186,7 @@ def weights_beside_the_library(path: Path) -> None:
         model,
         (torch.randn(2, 64),),
         dynamic_shapes=({0: torch.export.Dim("batch")},),
-        **{
+        inductor_configs={
             "aot_inductor.package_constants_in_so": False,
             "aot_inductor.package_constants_on_disk_format": "pickle_weights",
         },
@@ -198,7 +197,12 @@ def weights_beside_the_library(path: Path) -> None:
 def without_its_weights(path: Path) -> None:
     import torch
 
-    compile_to(path, torch.nn.Linear(8, 8), (torch.randn(2, 8),), **{"aot_inductor.package_constants_in_so": False})
+    compile_to(
+        path,
+        torch.nn.Linear(8, 8),
+        (torch.randn(2, 8),),
+        inductor_configs={"aot_inductor.package_constants_in_so": False},
+    )
 
 
 @builder
@@ -215,7 +219,7 @@ def none_argument(path: Path) -> None:
 def two_models(path: Path) -> None:
     """Two models in one package, neither named "model"."""
     import torch
-    from torch._inductor.package import package_aoti
+    from torch._inductor.package.package import package_aoti
 
     def files(forward: Any) -> Any:
         x = torch.ones(3)
@@ -223,6 +227,15 @@ def two_models(path: Path) -> None:
         return torch._inductor.aot_compile(program.module(), (x,), options={"aot_inductor.package": True})
 
     package_aoti(str(path), {"doubles": files(lambda self, x: x * 2), "squares": files(lambda self, x: x * x)})
+
+
+@builder
+def linear_65_mb(path: Path) -> None:
+    """A linear layer of 4096 x 4096 float32 weights (64 MiB) inside its library, as torch packages them by default."""
+    import torch
+
+    batch = {0: torch.export.Dim("batch", min=1, max=64)}
+    compile_to(path, torch.nn.Linear(4096, 4096), (torch.randn(2, 4096),), dynamic_shapes=(batch,))
 
 
 def main(arguments: list[str]) -> None:

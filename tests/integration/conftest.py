@@ -12,31 +12,11 @@ from typing import Any
 import pytest
 import torch
 
+from triton_pytorch.tests.assets.configs import model_config
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration import fake_triton
 
 ROOT = Path(__file__).resolve().parents[2]
-
-TYPES = {
-    torch.bool: "TYPE_BOOL",
-    torch.uint8: "TYPE_UINT8",
-    torch.uint16: "TYPE_UINT16",
-    torch.uint32: "TYPE_UINT32",
-    torch.uint64: "TYPE_UINT64",
-    torch.int8: "TYPE_INT8",
-    torch.int16: "TYPE_INT16",
-    torch.int32: "TYPE_INT32",
-    torch.int64: "TYPE_INT64",
-    torch.float16: "TYPE_FP16",
-    torch.bfloat16: "TYPE_BF16",
-    torch.float32: "TYPE_FP32",
-    torch.float64: "TYPE_FP64",
-}
-
-
-def tensor_config(name: str, dtype: torch.dtype = torch.float32, dims: tuple[int, ...] = (-1,), **more: Any) -> Any:
-    """Make an entry of `input` or `output`, as Triton's JSON has it."""
-    return {"name": name, "data_type": TYPES[dtype], "dims": list(dims), "optional": False, **more}
 
 
 @dataclass
@@ -132,17 +112,7 @@ def arguments(
     model_directory: Path, kind: str, inputs: list[Any], outputs: list[Any], config: Mapping[str, Any]
 ) -> dict[str, str]:
     """Make the `args` of `initialize`."""
-    parameters = config.get("parameters", {})
-    document = {
-        "name": "m",
-        "backend": "pytorch_python",
-        "platform": "torch_aoti",
-        "max_batch_size": 0,
-        "input": inputs,
-        "output": outputs,
-        **config,
-        "parameters": {key: {"string_value": value} for key, value in parameters.items()},
-    }
+    document = {"name": "m", **model_config(inputs, outputs, **config)}
     return {
         "model_config": json.dumps(document),
         "model_name": "m",

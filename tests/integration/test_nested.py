@@ -5,7 +5,8 @@ import random
 import pytest
 import torch
 
-from triton_pytorch.tests.integration.conftest import Serve, tensor_config
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.integration.conftest import Serve
 
 INPUTS = ("ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]")
 OUTPUTS = (

@@ -7,18 +7,12 @@ from typing import Any
 import pytest
 import torch
 
+from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
 from triton_pytorch.tests.assets.packages import package_path
-from triton_pytorch.tests.integration.conftest import TYPES, Serve, tensor_config
+from triton_pytorch.tests.integration.conftest import Serve
 
 VECTOR = [tensor_config("INPUT__0")]
 RESULT = [tensor_config("OUTPUT__0")]
-
-
-def sample(dtype: torch.dtype) -> torch.Tensor:
-    """Two rows of four distinct values that every dtype holds exactly."""
-    if dtype is torch.bool:
-        return torch.tensor([[True, False, False, True], [False, False, True, True]])
-    return torch.tensor([[1, 2, 3, 4], [100, 0, 7, 5]]).to(dtype)
 
 
 def test_every_dtype_is_bit_exact(serve: Serve) -> None:
@@ -63,11 +57,10 @@ def test_odd_results(serve: Serve, length: int) -> None:
 
 
 def test_a_model_that_writes_to_its_input_leaves_the_other_inputs_alone(serve: Serve) -> None:
-    matrix = {"dims": (2, 3)}
     model = serve(
         "writes_to_its_input",
-        [tensor_config("INPUT__1", **matrix), tensor_config("INPUT__0", **matrix)],
-        [tensor_config("OUTPUT__0", **matrix)],
+        [tensor_config("INPUT__1", dims=(2, 3)), tensor_config("INPUT__0", dims=(2, 3))],
+        [tensor_config("OUTPUT__0", dims=(2, 3))],
     )
     x, y = torch.randn(2, 3), torch.randn(2, 3)
     for _ in range(2):
@@ -103,9 +96,8 @@ def test_a_failing_request_gets_one_sentence_and_the_next_one_works(serve: Serve
 
 
 def test_a_missing_input_is_named(serve: Serve) -> None:
-    matrix = {"dims": (2, 3)}
-    inputs = [tensor_config("ARGS[0]", **matrix), tensor_config("ARGS[1]", **matrix)]
-    model = serve("writes_to_its_input", inputs, [tensor_config("RESULT", **matrix)])
+    inputs = [tensor_config("ARGS[0]", dims=(2, 3)), tensor_config("ARGS[1]", dims=(2, 3))]
+    model = serve("writes_to_its_input", inputs, [tensor_config("RESULT", dims=(2, 3))])
     assert model.failure({"ARGS[0]": torch.ones(2, 3)}) == "INVALID_ARG: model 'm': the request lacks input ARGS[1]"
 
 
@@ -131,7 +123,8 @@ class TestWeightsBesideTheLibrary:
         torch.manual_seed(0)
         linear = torch.nn.Linear(64, 64)
         scale = torch.arange(15, dtype=torch.float16)
-        return linear(x) + linear.weight[3:5].sum(0) + scale.float().sum()
+        result: torch.Tensor = linear(x) + linear.weight[3:5].sum(0) + scale.float().sum()
+        return result
 
     def test_values_and_written_buffers(self, serve: Serve) -> None:
         model = serve("weights_beside_the_library", *self.IO)

@@ -13,8 +13,8 @@ from triton_pytorch.execution.loop import RunLoop
 from triton_pytorch.io_naming.call_spec import read_call_spec
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.call_specs.shapes import SHAPES, Shape
+from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration import fake_triton
-from triton_pytorch.tests.integration.conftest import tensor_config
 
 
 class ExportedModel:

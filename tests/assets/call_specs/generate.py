@@ -51,12 +51,12 @@ def _accessors(tree: Any, path: tuple[Any, ...]) -> str:
             case pytree.MappingKey(key):
                 text += f"[{key}]"
             case pytree.GetAttrKey(name):
-                text += f"[{tree._fields.index(name) if isinstance(tree, tuple) else name}]"
+                text += f"[{tree._fields.index(name) if hasattr(tree, '_fields') else name}]"
         tree = entry.get(tree)
     return text
 
 
 if __name__ == "__main__":
-    from shapes import TABLES  # a script's own folder comes first on its path
+    from shapes import TABLES  # type: ignore[import-not-found]  # a script's own folder comes first on its path
 
     SPECS_FILE.write_text(json.dumps(records(TABLES), ensure_ascii=False, indent=1) + "\n", encoding="utf-8")

@@ -65,7 +65,8 @@ class Shape:
         import torch
 
         register_nodes()
-        return type("Model", (torch.nn.Module,), {"forward": staticmethod(self.forward)})()
+        model: torch.nn.Module = type("Model", (torch.nn.Module,), {"forward": staticmethod(self.forward)})()
+        return model
 
     def export(self) -> "torch.export.ExportedProgram":
         """Export the module for the arguments of the row, all sizes static."""

@@ -14,7 +14,7 @@ from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
 SPECS = json.loads(SPECS_FILE.read_text(encoding="utf-8"))
 SERVED, REFUSED, NOT_ONLY_TENSORS = SPECS["served"], SPECS["refused"], SPECS["not only tensors"]
 
-LEAF = {"type": None, "context": None, "children_spec": []}
+LEAF: dict[str, object] = {"type": None, "context": None, "children_spec": []}
 ONE_LEAF = json.dumps([1, LEAF])
 ONE_ARGUMENT = SERVED["one tensor"]["in_spec"]
 

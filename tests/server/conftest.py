@@ -1,0 +1,128 @@
+"""Real tritonservers for tests: one for each module, with all its models started at once, and its log on failure."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import ml_dtypes
+import pytest
+import torch
+import tritonclient.grpc
+import tritonclient.http
+from tritonclient.utils import InferenceServerException, np_to_triton_dtype
+
+from triton_pytorch.local_server.server import Server
+from triton_pytorch.tests.assets.configs import as_pbtxt, model_config
+
+ROOT = Path(__file__).resolve().parents[2]
+LOG_TAIL_CHARACTERS = 20_000
+RUNNING: list[Server] = []
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """Put the log of every running server into the report of a failed test."""
+    report = yield
+    if report.failed:
+        report.sections += [("tritonserver's log", server.log[-LOG_TAIL_CHARACTERS:]) for server in RUNNING]
+    return report
+
+
+StartServer = Callable[..., Server]
+
+
+@pytest.fixture(scope="module")
+def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServer]:
+    """A function that starts a server on a repository, with a store of its own, and waits until it is ready."""
+    started: list[Server] = []
+
+    def start(repository: Path, *options: str, environment: Mapping[str, str] | None = None) -> Server:
+        store = {"TRITON_PYTORCH_STORE": str(tmp_path_factory.mktemp("store"))}
+        server = Server(
+            repository, options=["--exit-on-error=false", *options], environment={**store, **(environment or {})}
+        )
+        started.append(server)
+        RUNNING.append(server)
+        server.wait_until_ready()
+        return server
+
+    yield start
+    for server in started:
+        RUNNING.remove(server)
+        server.stop()
+
+
+def write_model(
+    repository: Path, name: str, package: Path, inputs: list[Any], outputs: list[Any], **config: Any
+) -> Path:
+    """Write a model into a repository and return its version directory; the package is linked."""
+    version_directory = repository / name / "1"
+    version_directory.mkdir(parents=True)
+    (repository / name / "config.pbtxt").write_text(as_pbtxt(model_config(inputs, outputs, **config)), encoding="utf-8")
+    (version_directory / config.get("default_model_filename", "model.pt2")).symlink_to(package)
+    return version_directory
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """A client of one protocol that takes and gives torch tensors."""
+
+    library: Any
+    connection: Any
+
+    def infer(
+        self, model: str, inputs: Mapping[str, torch.Tensor], outputs: list[str] | None = None
+    ) -> dict[str, torch.Tensor]:
+        """Ask a model for some of its outputs, or all; raises InferenceServerException with the server's text."""
+        requested = None if outputs is None else [self.library.InferRequestedOutput(name) for name in outputs]
+        answer = self.connection.infer(model, [self._input(*item) for item in inputs.items()], outputs=requested)
+        return {name: _as_tensor(answer.as_numpy(name)) for name in _output_names(answer)}
+
+    def failure(self, model: str, inputs: Mapping[str, torch.Tensor]) -> str:
+        """Ask a model that must not answer; returns the error's text."""
+        with pytest.raises(InferenceServerException) as caught:
+            self.infer(model, inputs)
+        return str(caught.value.message())
+
+    def is_ready(self, model: str) -> bool:
+        """Return whether the server calls a model ready."""
+        return bool(self.connection.is_model_ready(model))
+
+    def _input(self, name: str, tensor: torch.Tensor) -> Any:
+        array = _as_array(tensor)
+        infer_input = self.library.InferInput(name, list(tensor.shape), np_to_triton_dtype(array.dtype))
+        return infer_input.set_data_from_numpy(array)
+
+
+def _output_names(answer: Any) -> list[str]:
+    response = answer.get_response()
+    if isinstance(response, dict):
+        return [output["name"] for output in response["outputs"]]
+    return [output.name for output in response.outputs]
+
+
+def _as_array(tensor: torch.Tensor) -> Any:
+    if tensor.dtype is torch.bfloat16:
+        return tensor.view(torch.int16).numpy().view(ml_dtypes.bfloat16)
+    return tensor.numpy()
+
+
+def _as_tensor(array: Any) -> torch.Tensor:
+    if array.dtype == ml_dtypes.bfloat16:
+        return torch.from_numpy(array.view("int16").copy()).view(torch.bfloat16)
+    return torch.from_numpy(array.copy())
+
+
+def connect(server: Server, protocol: str) -> Client:
+    """Connect to a server over "http" or "grpc"."""
+    library = {"http": tritonclient.http, "grpc": tritonclient.grpc}[protocol]
+    url = server.http_url if protocol == "http" else server.grpc_url
+    return Client(library, library.InferenceServerClient(url))
+
+
+def load_errors(server: Server) -> dict[str, str]:
+    """Return the reason of each model that is not ready, from the repository index."""
+    with tritonclient.http.InferenceServerClient(server.http_url) as client:
+        index = client.get_model_repository_index()
+    return {entry["name"]: entry["reason"] for entry in index if entry.get("state") != "READY"}

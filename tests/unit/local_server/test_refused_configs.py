@@ -1,0 +1,75 @@
+"""Which configs an old core refuses, and the one line that helps."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
+
+
+def _write_config(repository: Path, model: str, text: str) -> Path:
+    path = repository / model / "config.pbtxt"
+    path.parent.mkdir()
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ('platform: "torch_aoti"\nbackend: "pytorch"\n', "line 2"),
+        ('# backend: "pytorch" is the one\n\n  backend : \'pytorch\'\nplatform: "torch_aoti"', "line 3"),
+        ('name: "m" platform: "torch_aoti" a_field_of_a_later_core: 1', "add the line"),
+    ],
+)
+def test_torch_aoti_under_the_stock_name_is_found(tmp_path: Path, text: str, line: str) -> None:
+    path = _write_config(tmp_path, "model", text)
+    (refused,) = find_refused_configs(tmp_path)
+    assert refused.path == path
+    assert line in refused.remedy
+    assert 'backend: "pytorch_python"' in refused.remedy
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'backend: "pytorch_python"\nplatform: "torch_aoti"',
+        'backend: "python"\nplatform: "torch_aoti"',
+        'backend: "pytorch"\nplatform: "pytorch_libtorch"',
+        'backend: "pytorch" # not platform: "torch_aoti"',
+        'backend: "pytorch"\nplatform: "torch_aoti',  # does not parse: the server says so
+        "",
+    ],
+)
+def test_every_other_config_is_left_to_the_server(tmp_path: Path, text: str) -> None:
+    _write_config(tmp_path, "model", text)
+    assert find_refused_configs(tmp_path) == []
+
+
+def test_a_config_that_is_no_text_is_left_to_the_server(tmp_path: Path) -> None:
+    _write_config(tmp_path, "model", "").write_bytes(b'\xff\xfe platform: "torch_aoti"')
+    assert find_refused_configs(tmp_path) == []
+
+
+def test_all_refused_configs_of_a_repository_are_found_at_once(tmp_path: Path) -> None:
+    text = 'backend: "pytorch"\nplatform: "torch_aoti"'
+    paths = [_write_config(tmp_path, name, text) for name in ("a", "b")]
+    assert [refused.path for refused in find_refused_configs(tmp_path)] == paths
+
+
+def test_tritonclient_is_needed_only_where_the_platform_occurs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "tritonclient.grpc", None)
+    _write_config(tmp_path, "other", 'backend: "onnxruntime"')
+    assert find_refused_configs(tmp_path) == []
+    _write_config(tmp_path, "model", 'backend: "pytorch"\nplatform: "torch_aoti"')
+    with pytest.raises(ImportError):
+        find_refused_configs(tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("core_version", "known"),
+    [((2, 51, 0), False), ((2, 66, 0), False), ((2, 67, 0), True), ((2, 100, 0), True), ((3, 0), True), (None, True)],
+)
+def test_torch_aoti_is_known_from_release_26_03_on(core_version: tuple[int, ...] | None, known: bool) -> None:
+    assert knows_torch_aoti(core_version) is known

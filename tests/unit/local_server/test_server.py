@@ -1,0 +1,169 @@
+"""How a server process is started and ended, with shell scripts in the place of tritonserver."""
+
+import os
+import shlex
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from triton_pytorch.local_server.endpoints import Endpoint, free_endpoints
+from triton_pytorch.local_server.server import Server
+from triton_pytorch.model_config.errors import LaunchError
+from triton_pytorch.tests.unit.local_server.conftest import make_server
+
+Install = Callable[[str], None]
+
+SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend keeps its regions
+LEAVE_A_REGION = (
+    'for option; do case "$option" in *shm-region-prefix-name=*) touch "/dev/shm/${option#*name=}x";; esac; done'
+)
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The temporary directory of servers."""
+    directory = tmp_path / "temporary"
+    directory.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(directory))
+    return directory
+
+
+@pytest.fixture
+def install(bare_machine: Path, temporary: Path) -> Install:
+    """Make a shell script the tritonserver of this machine."""
+
+    def install(program: str) -> None:
+        make_server(bare_machine / "opt" / "tritonserver", program=program)
+
+    return install
+
+
+def test_it_is_started_in_an_empty_directory_with_our_interpreter_first(install: Install) -> None:
+    install('ls -A | wc -l; command -v python3; echo "$LD_LIBRARY_PATH"; echo "$PYTHONDONTWRITEBYTECODE$MINE"')
+    with Server("models", environment={"MINE": "!"}) as server, pytest.raises(LaunchError):
+        server.wait_until_ready()
+    entries, python3, libraries, variables = server.log.splitlines()
+    assert int(entries) == 0
+    assert Path(python3) == Path(sys.executable).parent / "python3"
+    assert libraries.split(":")[0].endswith("tritonserver/lib")
+    assert variables == "1!"
+
+
+def test_it_gets_its_options_as_they_are(install: Install) -> None:
+    install("printf '%s\\n' \"$@\"")
+    endpoints = (Endpoint("grpc", 5), Endpoint("http", 7, "::1"))
+    with Server("/models", "s3://b/c d", options=["--log-verbose", "1"], endpoints=endpoints) as server:
+        with pytest.raises(LaunchError):
+            server.wait_until_ready()
+        assert (server.http_url, server.grpc_url) == ("[::1]:7", "127.0.0.1:5")
+    options = server.log.splitlines()
+    assert options[-2:] == ["--log-verbose", "1"]
+    assert {"--model-repository=/models", "--model-repository=s3://b/c d", "--grpc-port=5", "--http-address=::1"} < set(
+        options
+    )
+
+
+@pytest.mark.parametrize("name", ["with spaces", "it's", "$HOME", "caf\u00e9"])
+def test_a_repository_whose_path_a_shell_would_change_is_reached_through_a_link(
+    install: Install, tmp_path: Path, name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    (tmp_path / name / "the model").touch()
+    install(
+        'for option; do case "$option" in --model-repository=*) echo "${option#*=}"; ls "${option#*=}";; esac; done'
+    )
+    with Server(tmp_path / name) as server, pytest.raises(LaunchError):
+        server.wait_until_ready()
+    path, content = server.log.splitlines()
+    assert shlex.split(path) == [path]
+    assert content == "the model"
+
+
+def test_it_is_ready_when_it_answers(install: Install) -> None:
+    install(f'exec "{sys.executable}" -m http.server --bind 127.0.0.1 "$PORT"')
+    endpoint = free_endpoints()[0]
+    with Server("models", endpoints=(endpoint,), environment={"PORT": str(endpoint.port)}) as server:
+        server.wait_until_ready()
+        assert server.is_ready()
+        assert server.exit_code() is None
+    assert not server.is_ready()
+
+
+def test_one_that_ends_before_it_is_ready_is_reported_with_its_log(install: Install) -> None:
+    install("echo the reason >&2; exit 3")
+    with Server("models") as server, pytest.raises(LaunchError, match=r"ended with code 3 before(?s:.*)the reason"):
+        server.wait_until_ready()
+
+
+def test_one_that_takes_too_long_is_reported(install: Install) -> None:
+    install("exec sleep 1000")
+    with Server("models") as server, pytest.raises(LaunchError, match="not ready after 0 s"):
+        server.wait_until_ready(timeout_s=0.1)
+
+
+def test_the_signal_that_ended_it_is_told_from_an_exit_code(install: Install) -> None:
+    install("kill -9 $$")
+    with Server("models") as server, pytest.raises(LaunchError, match="code -9"):
+        server.wait_until_ready()
+    assert server.exit_code() == -9
+
+
+def test_nothing_is_left_of_one_that_ignores_the_polite_request(install: Install, temporary: Path) -> None:
+    endpoint = free_endpoints()[0]
+    listen = f'"{sys.executable}" -m http.server --bind 127.0.0.1 {endpoint.port}'
+    install(f"trap '' TERM; {LEAVE_A_REGION}; {listen} & wait")
+    server = Server("models", endpoints=(endpoint,))
+    server.wait_until_ready()
+    (directory,) = temporary.iterdir()
+    region = SHARED_MEMORY / f"{directory.name}x"
+    assert region.exists()
+    server.stop(timeout_s=0.1)
+    assert server.exit_code() == -9
+    assert not server.is_ready()  # the child that listened
+    assert not region.exists()
+    assert not list(temporary.iterdir())
+
+
+def test_a_second_stop_is_harmless_and_the_log_stays(install: Install) -> None:
+    install("echo hello")
+    server = Server("models")
+    with pytest.raises(LaunchError):
+        server.wait_until_ready()
+    server.stop()
+    server.stop()
+    server.kill()
+    assert server.exit_code() == 0
+    assert server.log == "hello\n"
+
+
+def test_a_start_that_fails_leaves_nothing(
+    install: Install, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("exec sleep 1000")
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    with pytest.raises(LaunchError, match="python3"):
+        Server("models")
+    assert not list(temporary.iterdir())
+
+
+def test_a_temporary_directory_that_forbids_programs_is_refused(
+    install: Install, temporary: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("exec sleep 1000")
+    monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
+    with pytest.raises(LaunchError, match=r"noexec.*TMPDIR"):
+        Server("models")
+    assert not list(temporary.iterdir())
+
+
+def test_a_temporary_directory_that_a_shell_would_split_is_refused(
+    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install("exec sleep 1000")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "with spaces"))
+    with pytest.raises(LaunchError, match=r"with spaces.*TMPDIR"):
+        Server("models")

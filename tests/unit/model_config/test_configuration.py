@@ -1,0 +1,64 @@
+"""Reading of model configurations, from what a tritonserver 2.51 really hands to `initialize`."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triton_pytorch.model_config.configuration import InstanceKind, TensorConfig, read_config, read_instance
+from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
+
+RECORDED = Path(__file__).resolve().parents[2] / "assets" / "recorded_arguments.json"
+
+
+@pytest.fixture
+def arguments() -> dict[str, str]:
+    recorded: dict[str, str] = json.loads(RECORDED.read_text(encoding="utf-8"))
+    return recorded
+
+
+def changed(arguments: dict[str, str], **changes: Any) -> str:
+    return json.dumps({**json.loads(arguments["model_config"]), **changes})
+
+
+def test_a_recorded_configuration(arguments: dict[str, str]) -> None:
+    instance = read_instance(arguments)
+    assert instance.version_directory == Path("/models/recorded/1")
+    assert (instance.kind, instance.device_id) == (InstanceKind.CPU, 0)
+    config = instance.config
+    assert (config.name, config.backend, config.platform) == ("recorded", "python", "torch_aoti")
+    assert config.is_python_mode
+    assert config.max_batch_size == 8
+    assert config.inputs == (
+        TensorConfig("ARGS[0]", DataType.FP32, (3, -1)),
+        TensorConfig("ARGS[1]", DataType.INT64, (1,), reshape=(), optional=True),
+    )
+    assert config.outputs == (TensorConfig("RESULT", DataType.BF16, (-1,), reshape=(-1, 1)),)
+    assert config.parameters.default_model_filename == "other.pt2"
+    assert config.parameters.warnings == ()
+
+
+@pytest.mark.parametrize("spelling", ["TYPE_INVALID", "TYPE_FP8", "FP32"])
+def test_an_unknown_data_type_names_its_tensor(arguments: dict[str, str], spelling: str) -> None:
+    text = changed(arguments, output=[{"name": "RESULT", "data_type": spelling, "dims": [1]}])
+    with pytest.raises(ConfigError, match=f"output 'RESULT' has data_type {spelling}: expected one of TYPE_BOOL"):
+        read_config(text)
+
+
+@pytest.mark.parametrize(
+    ("changes", "feature"),
+    [
+        ({"sequence_batching": {"max_sequence_idle_microseconds": 1000}}, "sequence_batching"),
+        ({"batch_input": [{"kind": "BATCH_ELEMENT_COUNT"}]}, "batch_input"),
+        ({"batch_output": [{"kind": "BATCH_SCATTER_WITH_INPUT_SHAPE"}]}, "batch_output"),
+        (
+            {"input": [{"name": "X", "data_type": "TYPE_FP32", "dims": [-1], "allow_ragged_batch": True}]},
+            r"allow_ragged_batch \(input X\)",
+        ),
+    ],
+)
+def test_what_is_not_built_is_refused(arguments: dict[str, str], changes: dict[str, Any], feature: str) -> None:
+    with pytest.raises(UnsupportedError, match=f"{feature}: not supported by this version"):
+        read_config(changed(arguments, **changes))

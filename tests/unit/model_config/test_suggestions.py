@@ -1,0 +1,18 @@
+"""The nearest valid choice, and lists that stay readable."""
+
+import pytest
+
+from triton_pytorch.model_config.suggestions import did_you_mean, listed
+
+
+@pytest.mark.parametrize(
+    ("wrong", "suggestion"),
+    [("argz", "; did you mean 'ARGS'?"), ("KWARG", "; did you mean 'KWARGS'?"), ("zebra", ""), ("", "")],
+)
+def test_the_nearest_choice(wrong: str, suggestion: str) -> None:
+    assert did_you_mean(wrong, ["ARGS", "KWARGS"]) == suggestion
+
+
+def test_a_long_list_is_cut_with_the_number_left_out() -> None:
+    assert listed(["a", "b"]) == "a, b"
+    assert listed([str(i) for i in range(20)]) == ", ".join(map(str, range(16))) + " and 4 more"
