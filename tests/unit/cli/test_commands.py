@@ -49,6 +49,15 @@ def test_an_empty_repository_is_answered_with_what_it_should_hold(
     assert "holds no model" in _error_of(capsys)
 
 
+@pytest.mark.parametrize("name", ["my model", "it's", "$HOME", "a;b"])
+def test_a_model_name_that_a_shell_would_change_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
+) -> None:
+    (tmp_path / name).mkdir()
+    assert run(["serve", f"--model-repository={tmp_path}"]) == 2
+    assert "has a name that Triton's Python backend cannot start: use letters" in _error_of(capsys)
+
+
 def test_a_model_given_as_repository_is_answered_with_the_directory_above(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

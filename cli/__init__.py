@@ -1,0 +1,1 @@
+"""The commands of `python THIS_DIRECTORY COMMAND`, one module each."""

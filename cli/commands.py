@@ -1,0 +1,51 @@
+"""The table of commands, and how one is run from the shell."""
+
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from triton_pytorch.cli import serve
+from triton_pytorch.model_config.errors import BackendError
+from triton_pytorch.model_config.suggestions import did_you_mean
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """One command: what it does, in half a line, and the function that takes its arguments and returns its exit code.
+
+    Exit codes: 0 done, 1 failed while it ran, 2 refused before it began.
+    """
+
+    summary: str
+    run: Callable[[Sequence[str]], int]
+
+
+COMMANDS = {
+    "serve": Command("run a tritonserver in the foreground, with this backend in it", serve.run),
+}
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Run the command that `arguments` begin with and return its exit code; errors are one line on stderr."""
+    name, *rest = arguments or ["--help"]
+    if name in ("-h", "--help"):
+        print(_usage())
+        return 0
+    command = COMMANDS.get(name)
+    if command is None:
+        return _refuse(f"'{name}' is no command{did_you_mean(name, COMMANDS)} (--help lists them)")
+    try:
+        return command.run(rest)
+    except (BackendError, OSError) as error:
+        return _refuse(str(error))
+
+
+def _refuse(reason: str) -> int:
+    print(f"error: {reason}", file=sys.stderr)
+    return 2
+
+
+def _usage() -> str:
+    lines = ["usage: python DIRECTORY_OF_THIS_BACKEND COMMAND [OPTION ...]", ""]
+    lines += [f"  {name:<8} {command.summary}" for name, command in COMMANDS.items()]
+    return "\n".join([*lines, "", "'COMMAND --help' shows its options."])

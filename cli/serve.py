@@ -1,0 +1,114 @@
+"""`serve`: run a tritonserver with this backend in the foreground, until a signal stops it."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+
+from triton_pytorch.cli.serve_options import ServeOptions, parse_serve_options
+from triton_pytorch.local_server.endpoints import Endpoint, listening_obstacle
+from triton_pytorch.local_server.installation import find_installation
+from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
+from triton_pytorch.local_server.server import Server
+from triton_pytorch.local_server.surroundings import is_changed_by_shell
+from triton_pytorch.model_config.errors import LaunchError
+
+_POLL_S = 0.1
+_STOP_TIMEOUT_S = 35.0  # tritonserver itself gives requests under way 30 s (--exit-timeout-secs)
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Serve until SIGINT, SIGTERM or SIGHUP, then return 0; return 1 where the server ends by itself.
+
+    Raises LaunchError where `arguments` or this machine do not allow to start it.
+    """
+    options = parse_serve_options(arguments)
+    installation = find_installation()
+    for repository in options.local_repositories:
+        _check_repository(repository, may_be_empty=not options.loads_all_models)
+    for endpoint in options.endpoints:
+        _check_endpoint(endpoint)
+    if options.loads_all_models and not knows_torch_aoti(installation.core_version):
+        _check_configs(options.local_repositories)
+    return _serve(options)
+
+
+def _check_repository(repository: Path, *, may_be_empty: bool) -> None:
+    try:
+        models = [path.name for path in repository.iterdir() if path.is_dir()]
+    except OSError as error:
+        raise LaunchError(f"model repository '{repository}' cannot be read: {error.strerror}") from error
+    if (repository / "config.pbtxt").exists():
+        raise LaunchError(f"'{repository}' is a model: give the directory above it, '{repository.parent}'")
+    unusable = [model for model in models if is_changed_by_shell(model)]
+    if unusable:
+        raise LaunchError(
+            f"model directory '{repository / unusable[0]}' has a name that Triton's Python backend cannot start: "
+            "use letters, digits, '_', '-' and '.' only"
+        )
+    if not models and not may_be_empty:
+        raise LaunchError(
+            f"model repository '{repository}' holds no model: it should hold a directory for each, such as "
+            "my_model with my_model/config.pbtxt and my_model/1/model.pt2"
+        )
+
+
+def _check_endpoint(endpoint: Endpoint) -> None:
+    obstacle = listening_obstacle(endpoint)
+    if obstacle is not None:
+        raise LaunchError(
+            f"cannot listen on port {endpoint.port} of {endpoint.address} ({obstacle}): "
+            f"choose another with --{endpoint.name}-port"
+        )
+
+
+def _check_configs(repositories: Iterable[Path]) -> None:
+    try:
+        refused = [config for repository in repositories for config in find_refused_configs(repository)]
+    except ImportError:
+        print("warning: tritonclient[grpc] is not installed, so the configs were not checked", file=sys.stderr)
+        return
+    if refused:
+        raise LaunchError(
+            'this tritonserver is older than release 26.03 and takes platform: "torch_aoti" only with a backend name '
+            f"of our own: {'; '.join(config.remedy for config in refused)}"
+        )
+
+
+def _serve(options: ServeOptions) -> int:
+    stop_signals: list[int] = []
+    _on_stop_signals(stop_signals.append)
+    server = Server(
+        *options.model_repositories, options=options.passed_on, endpoints=options.endpoints, log_to_terminal=True
+    )
+    try:
+        return _watch(server, stop_signals)
+    finally:
+        _on_stop_signals(lambda _: server.kill())  # whoever asks twice does not want to wait
+        server.stop(_STOP_TIMEOUT_S)
+
+
+def _on_stop_signals(act: Callable[[int], None]) -> None:
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores it: leave it so
+            signal.signal(number, lambda received, _frame: act(received))
+
+
+def _watch(server: Server, stop_signals: Sequence[int]) -> int:
+    announced = False
+    while not stop_signals:
+        code = server.exit_code()
+        if code is not None:
+            print(f"error: tritonserver ended by itself with code {code}; its log says why", file=sys.stderr)
+            return 1
+        if not announced and server.is_ready():
+            announced = True
+            print(f"ready: {_described(server.endpoints)}; Ctrl-C stops the server", flush=True)
+        time.sleep(_POLL_S)
+    return 0
+
+
+def _described(endpoints: Iterable[Endpoint]) -> str:
+    forms = {"http": "HTTP http://{}", "grpc": "gRPC {}", "metrics": "metrics http://{}/metrics"}
+    return ", ".join(forms[endpoint.name].format(endpoint.url) for endpoint in endpoints)
