@@ -12,6 +12,7 @@ import triton_python_backend_utils as pb_utils
 # take the place of a room by its name, and no room can take the place of theirs.
 _rooms = sys.modules.setdefault("triton_pytorch", ModuleType("triton_pytorch"))
 _rooms.__path__ = [str(Path(__file__).resolve().parent)]
+sys.dont_write_bytecode = True  # a checkout stays as it is, whoever the server runs as
 
 
 class TritonPythonModel:

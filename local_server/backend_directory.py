@@ -17,7 +17,9 @@ def assemble_backends(installation: Installation, directory: Path, tree: Path = 
     directory.mkdir()
     _copy_python_backend(installation, directory / "python")
     for name in PYTORCH_NAMES:
-        (directory / name).symlink_to(tree)
+        # The entry alone: it finds its tree through the link, and Python's cache of it stays out of the tree.
+        (directory / name).mkdir()
+        (directory / name / "model.py").symlink_to(tree / "model.py")
     for backend in installation.backends.iterdir():
         if not (directory / backend.name).exists():
             (directory / backend.name).symlink_to(backend)

@@ -13,8 +13,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
+import tritonclient.http
 
 from triton_pytorch.local_server.endpoints import free_endpoints
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.packages import package_path
+from triton_pytorch.tests.server.conftest import Client, write_model
 
 TREE = Path(__file__).resolve().parents[2]
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend keeps its regions
@@ -129,6 +134,13 @@ def serving(directory: Path, model: str, tree: Path = TREE) -> Iterator[Serve]:
     version.mkdir(parents=True)
     (version / "model.py").write_text(model, encoding="utf-8")
     (version.parent / "config.pbtxt").write_text(CONFIG, encoding="utf-8")
+    with started(directory, tree) as serve:
+        yield serve
+
+
+@contextmanager
+def started(directory: Path, tree: Path) -> Iterator[Serve]:
+    """Run `serve` in a directory with a stray model.py."""
     (directory / "model.py").write_text("raise RuntimeError('a stray file')", encoding="utf-8")
     serve = Serve(directory, tree)
     try:
@@ -147,7 +159,8 @@ def _command_line(process: Path) -> str:
 
 
 def _files_of(tree: Path) -> set[Path]:
-    return set(tree.rglob("*"))
+    """All files, but for the one that Python caches before our first line runs (and cannot where it may not write)."""
+    return {path for path in tree.rglob("*") if path.is_file() and not path.name.startswith("__main__.cpython")}
 
 
 def test_it_serves_from_a_checkout_with_spaces_and_leaves_no_trace_there(tmp_path: Path) -> None:
@@ -164,6 +177,29 @@ def test_it_serves_from_a_checkout_with_spaces_and_leaves_no_trace_there(tmp_pat
         assert serve.wait() == 0
     # Python itself caches the entry that it is given, before the entry can forbid it.
     assert {path.name.split(".")[0] for path in _files_of(checkout) - before} <= {"__pycache__", "__main__"}
+
+
+def test_it_serves_packages_from_a_read_only_checkout_among_files_that_bear_the_names_of_its_rooms(
+    tmp_path: Path,
+) -> None:
+    checkout, directory = tmp_path / "a checkout", tmp_path / "here"
+    shutil.copytree(TREE, checkout, ignore=shutil.ignore_patterns(".*", "__pycache__", "tests"))
+    rooms = [path.name for path in checkout.iterdir() if path.is_dir()]
+    subprocess.run(["chmod", "-R", "a-w", str(checkout)], check=True)
+    before = _files_of(checkout)
+    directory.mkdir()
+    for name in ("triton_pytorch", *rooms):  # the current directory is no place to find modules in
+        (directory / f"{name}.py").write_text("raise RuntimeError('a stray file')", encoding="utf-8")
+    index, result = [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")]
+    write_model(directory / "models", "model", package_path("looks_up"), index, result)
+    with started(directory, checkout) as serve:
+        serve.wait_for("\nready: HTTP http://")
+        client = Client(tritonclient.http, tritonclient.http.InferenceServerClient(serve.http.url))
+        answer = client.infer("model", {"INPUT__0": torch.tensor([3, 4])})
+        assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
+        serve.process.send_signal(signal.SIGINT)
+        assert serve.wait() == 0
+    assert _files_of(checkout) == before
 
 
 def test_two_servers_run_side_by_side_and_one_outlives_the_other(tmp_path: Path) -> None:
