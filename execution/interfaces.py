@@ -6,19 +6,19 @@ from typing import Any, Protocol
 
 import torch
 
-from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.io_naming.leaves import Leaf
 
 
 class Model(Protocol):
     """An opened model of any format: flat leaves in call-spec order, one call at a time."""
 
     @property
-    def inputs(self) -> Sequence[LeafPath]:
+    def inputs(self) -> Sequence[Leaf]:
         """The input leaves, all of which a call takes."""
         ...
 
     @property
-    def outputs(self) -> Sequence[LeafPath]:
+    def outputs(self) -> Sequence[Leaf]:
         """The output leaves, all of which a call returns."""
         ...
 

@@ -6,13 +6,15 @@ from typing import Any
 
 import torch
 
-from triton_pytorch.execution.bindings import OutputBinding, bind_tensors
+from triton_pytorch.execution.inputs import prepare_inputs
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
+from triton_pytorch.execution.outputs import declare_outputs
 from triton_pytorch.formats.opening import open_model
+from triton_pytorch.io_naming.contract import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
 from triton_pytorch.model_config.errors import BackendError, ModelRunError, RequestError
-from triton_pytorch.torch_runtime.datatypes import DATA_TYPES
-from triton_pytorch.torch_runtime.tensors import as_model_input, as_response_output, from_dlpack, to_dlpack
+from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.torch_runtime.tensors import as_response_output, from_dlpack, to_dlpack
 
 
 def open_loop(instance: Instance, triton: Triton) -> "RunLoop":
@@ -37,13 +39,18 @@ class RunLoop:
     """
 
     def __init__(self, model: Model, config: ModelConfig, triton: Triton) -> None:
-        bindings = bind_tensors(config, model.inputs, model.outputs)
+        contract = agree(config, model.inputs, model.outputs)
         self._model = model
         self._model_name = config.name
         self._is_batched = config.max_batch_size > 0
-        self._input_leaves = bindings.inputs
-        self._outputs = bindings.outputs
+        self._leaf_of = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
+        self._preparations = prepare_inputs(config, contract.inputs, model)
+        self._shape_rules = contract.shape_rules
+        self._outputs = declare_outputs(config, contract.outputs)
         self._triton = triton
+        self._logged_outputs: set[str] = set()
+        for warning in contract.warnings:
+            triton.logger.log_warn(f"model '{config.name}': {warning}")
 
     def execute(self, requests: Sequence[TritonRequest]) -> list[Any]:
         """Return one response for each request, in order; never raises."""
@@ -67,16 +74,22 @@ class RunLoop:
             return self._failure(f"internal error in model '{self._model_name}': see the server's log", "INTERNAL")
 
     def _leaves(self, request: TritonRequest) -> list[torch.Tensor]:
-        """Return the request's tensors in the order of the model's leaves, ready for the call."""
-        device = self._model.device
-        by_leaf = {
-            self._input_leaves[tensor.name()]: as_model_input(from_dlpack(tensor.to_dlpack()), device)
-            for tensor in request.inputs()
-        }
-        missing = [name for name, leaf in self._input_leaves.items() if leaf not in by_leaf]
+        """Return the request's tensors in the order of the model's leaves, checked and ready for the call."""
+        by_leaf = {self._leaf_of[tensor.name()]: from_dlpack(tensor.to_dlpack()) for tensor in request.inputs()}
+        missing = [name for name, leaf in self._leaf_of.items() if leaf not in by_leaf]
         if missing:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
-        return [by_leaf[leaf] for leaf in range(len(by_leaf))]
+        tensors = [by_leaf[leaf] for leaf in range(len(by_leaf))]
+        self._check_shapes(tensors)
+        return [prepare(tensor) for prepare, tensor in zip(self._preparations, tensors, strict=True)]
+
+    def _check_shapes(self, tensors: Sequence[torch.Tensor]) -> None:
+        if not self._shape_rules:
+            return
+        shapes = [tensor.shape for tensor in tensors]
+        violations = [violation for rule in self._shape_rules if (violation := rule(shapes)) is not None]
+        if violations:
+            raise RequestError(joined(violations))
 
     def _response(self, request: TritonRequest, results: Sequence[torch.Tensor | None], rows: int | None) -> Any:
         tensor = self._triton.tensor
@@ -88,37 +101,14 @@ class RunLoop:
         )
 
     def _output(self, name: str, results: Sequence[torch.Tensor | None], rows: int | None) -> torch.Tensor:
-        binding = self._outputs[name]
-        result = results[binding.leaf]
-        if result is None:
-            raise ModelRunError(f"output '{name}' is None in this model's result: remove it from config.pbtxt")
-        _check_dtype(name, result, binding)
-        if rows is not None:
-            _check_rows(name, result, rows)
-        elif result.dim() == 0:
-            # Triton has no way to declare a 0-d output without batching: it is declared `dims: [1]`.
-            result = result.reshape(1)
-        return as_response_output(result)
+        try:
+            return as_response_output(self._outputs[name].checked(results, rows))
+        except ModelRunError as error:
+            if name not in self._logged_outputs:  # a fault of the config or the model: once is enough
+                self._logged_outputs.add(name)
+                self._triton.logger.log_error(f"model '{self._model_name}': {error}")
+            raise
 
     def _failure(self, message: str, code: str) -> Any:
         error = self._triton.error
         return self._triton.response([], error=error(message, getattr(error, code)))
-
-
-def _check_dtype(name: str, result: torch.Tensor, binding: OutputBinding) -> None:
-    if result.dtype is not binding.dtype:
-        got = DATA_TYPES.get(result.dtype, result.dtype)
-        raise ModelRunError(
-            f"output '{name}' is declared {DATA_TYPES[binding.dtype]}, but the model returned {got}: "
-            f"change its data_type in config.pbtxt"
-        )
-
-
-def _check_rows(name: str, result: torch.Tensor, rows: int) -> None:
-    got = result.shape[0] if result.dim() else None
-    if got != rows:
-        returned = "a single number" if got is None else f"{got} rows"
-        raise ModelRunError(
-            f"output '{name}' is not batched: {rows} rows went in and {returned} came out; "
-            "if that is how the model works, set max_batch_size: 0"
-        )

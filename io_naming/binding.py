@@ -4,7 +4,7 @@ from collections.abc import Collection, Sequence
 
 from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName, parse_name
 from triton_pytorch.model_config.errors import NamingError
-from triton_pytorch.model_config.suggestions import did_you_mean, listed
+from triton_pytorch.model_config.suggestions import did_you_mean, joined, listed
 
 
 def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Direction) -> tuple[int, ...]:
@@ -24,7 +24,7 @@ def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Directi
     if direction is Direction.INPUT:
         faults += _unnamed(names_of)
     if faults:
-        raise NamingError(_joined([*faults, _inventory(list(names_of), direction)]))
+        raise NamingError(joined([*faults, _inventory(list(names_of), direction)]))
     return tuple(index_of[name] for name in declared)
 
 
@@ -62,8 +62,3 @@ def _inventory(leaves: Sequence[str], direction: Direction) -> str:
     return (
         f"the {direction.noun}s of the model are {listed(leaves)}" if leaves else f"the model has no {direction.noun}s"
     )
-
-
-def _joined(sentences: Sequence[str]) -> str:
-    capitalised = [sentence[0].upper() + sentence[1:] for sentence in sentences]
-    return " ".join(sentence if sentence.endswith("?") else f"{sentence}." for sentence in capitalised)

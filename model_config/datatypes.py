@@ -21,5 +21,13 @@ class DataType(str, Enum):
     FP64 = "TYPE_FP64"
     STRING = "TYPE_STRING"
 
+    @property
+    def torch_name(self) -> str | None:
+        """The name of the same type in torch, such as "float32"; None for strings, which torch does not have."""
+        if self is DataType.STRING:
+            return None
+        name = self.name.lower()
+        return {"fp16": "float16", "bf16": "bfloat16", "fp32": "float32", "fp64": "float64"}.get(name, name)
+
     def __str__(self) -> str:
         return self.value

@@ -1,4 +1,4 @@
-"""The nearest valid choice, and lists of choices, as error messages print them."""
+"""The nearest valid choice, lists of choices, and several sentences in one, as error messages print them."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -24,3 +24,11 @@ def listed(choices: Sequence[str]) -> str:
     shown = ", ".join(choices[:_LISTED_AT_MOST])
     left_out = len(choices) - _LISTED_AT_MOST
     return f"{shown} and {left_out} more" if left_out > 0 else shown
+
+
+def joined(sentences: Sequence[str]) -> str:
+    """Return one text of several sentences, each with a capital and a full stop; a single one stays as it is."""
+    if len(sentences) == 1:
+        return sentences[0]
+    capitalised = [sentence[0].upper() + sentence[1:] for sentence in sentences]
+    return " ".join(sentence if sentence.endswith(("?", ".")) else f"{sentence}." for sentence in capitalised)

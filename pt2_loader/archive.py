@@ -1,11 +1,11 @@
-"""What stands in the archive of an AOTInductor package, read without torch."""
+"""What stands in the archive of an AOTInductor package, read without torch and without unpacking it."""
 
 import re
-import zipfile
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from triton_pytorch.artifact_store.archive import Archive, open_archive
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
@@ -13,57 +13,91 @@ DEFAULT_MODEL_NAME = "model"
 
 # torch.export.pt2_archive.constants: every model lies in data/aotinductor/<name>/, below one folder named like
 # the file it was written to (older archives leave that folder out).
-_LIBRARY = re.compile(r"(?P<directory>(?:[^/]+/)?data/aotinductor/(?P<name>[^/]+))/[^/]+\.so")
+_FILE = re.compile(r"(?P<directory>(?:[^/]+/)?data/aotinductor/(?P<model>[^/]+))/(?P<file>[^/]+)")
+_WEIGHTS = re.compile(r"(?:[^/]+/)?data/weights/[^/]+")
+_SOURCE_BYTES = 64 << 20  # far more than any wrapper source has
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
-    """One model of a package: its name, and its folder within the archive."""
+    """One model of a package: its name, its folder within the archive, and the texts that describe it.
+
+    `wrapper` and `metadata` are empty where the archive has none or several beside the library; `kernels` are the
+    sources of the compiled kernels. Sizes are in bytes.
+    """
 
     name: str
     directory: PurePosixPath
+    siblings: tuple[str, ...]
+    wrapper: str
+    metadata: str
+    kernels: tuple[str, ...]
+    library_size: int
+    weights_size: int | None
 
 
-def packaged_models(entries: Iterable[str]) -> dict[str, PackagedModel]:
-    """Return the models that an archive with these entries holds, by name and in the archive's order."""
-    matches = (_LIBRARY.fullmatch(entry) for entry in entries)
-    return {
-        match["name"]: PackagedModel(match["name"], PurePosixPath(match["directory"]))
-        for match in matches
-        if match is not None
-    }
-
-
-def choose_model(archive: Path, requested: str | None) -> PackagedModel:
-    """Return the model to load from a package.
+def read_model(archive: Path, requested: str | None) -> PackagedModel:
+    """Read the texts of the model to load from a package.
 
     Without a request the only model is taken, or the one with torch's default name.
 
     Raises:
-        ArtifactError: the package holds no model.
+        ArtifactError: the archive is damaged or holds no model.
         ConfigError: the requested model is not there, or several are and none was chosen.
     """
-    with zipfile.ZipFile(archive) as package:
-        models = packaged_models(package.namelist())
-    if not models:
+    with open_archive(archive) as opened:
+        files = {file.filename: file.file_size for file in opened.files}
+        models = _models(files)
+        name = choose_model(archive, models, requested)
+        directory = models[name]
+        own = [file for file in files if PurePosixPath(file).parent == directory]
+        library = next(file for file in own if file.endswith(".so"))
+        return PackagedModel(
+            name=name,
+            directory=directory,
+            siblings=tuple(models),
+            wrapper=_text(opened, library.removesuffix(".so") + ".cpp"),
+            metadata=_text(opened, library.removesuffix(".so") + "_metadata.json"),
+            kernels=tuple(_text(opened, file) for file in own if file.endswith(".kernel.cpp")),
+            library_size=files[library],
+            weights_size=_weights_size(files) if str(directory / "weights_config.json") in files else None,
+        )
+
+
+def _models(files: Iterable[str]) -> dict[str, PurePosixPath]:
+    matches = (_FILE.fullmatch(file) for file in files)
+    return {
+        match["model"]: PurePosixPath(match["directory"])
+        for match in matches
+        if match is not None and match["file"].endswith(".so")
+    }
+
+
+def choose_model(archive: Path, models: Iterable[str], requested: str | None) -> str:
+    """Return the name of the model to load; raises as `read_model` does."""
+    names = list(models)
+    if not names:
         raise ArtifactError(
             f"'{archive}' holds no compiled model for Linux: expected a library at data/aotinductor/<name>/*.so in it"
         )
-    if requested is not None:
-        return _requested(requested, models, archive)
-    if DEFAULT_MODEL_NAME in models:
-        return models[DEFAULT_MODEL_NAME]
-    if len(models) > 1:
+    if requested is not None and requested not in names:
         raise ConfigError(
-            f"'{archive}' holds several models ({listed(list(models))}): choose one with the parameter AOTI_MODEL_NAME"
+            f"parameter AOTI_MODEL_NAME is '{requested}', but '{archive}' holds {listed(names)}"
+            f"{did_you_mean(requested, names)}"
         )
-    return next(iter(models.values()))
+    if requested is None and len(names) > 1 and DEFAULT_MODEL_NAME not in names:
+        raise ConfigError(
+            f"'{archive}' holds several models ({listed(names)}): choose one with the parameter AOTI_MODEL_NAME"
+        )
+    return requested or (DEFAULT_MODEL_NAME if DEFAULT_MODEL_NAME in names else names[0])
 
 
-def _requested(name: str, models: Mapping[str, PackagedModel], archive: Path) -> PackagedModel:
-    if name not in models:
-        raise ConfigError(
-            f"parameter AOTI_MODEL_NAME is '{name}', but '{archive}' holds {listed(list(models))}"
-            f"{did_you_mean(name, models)}"
-        )
-    return models[name]
+def _text(archive: Archive, name: str) -> str:
+    file = next((file for file in archive.files if file.filename == name), None)
+    if file is None or file.file_size > _SOURCE_BYTES:
+        return ""
+    return b"".join(archive.chunks(file)).decode("utf-8", errors="replace")
+
+
+def _weights_size(files: Mapping[str, int]) -> int:
+    return sum(size for file, size in files.items() if _WEIGHTS.fullmatch(file))

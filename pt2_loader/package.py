@@ -2,26 +2,36 @@
 
 from collections.abc import Sequence
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 
 import torch
 
 from triton_pytorch.artifact_store.store import Store
-from triton_pytorch.io_naming.call_spec import CallSpec, check_leaf_count, read_call_spec
+from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
+from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.errors import ArtifactError, ModelRunError, PlacementError, first_line
-from triton_pytorch.pt2_loader.archive import choose_model
+from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.pt2_loader.archive import read_model
+from triton_pytorch.pt2_loader.description import Description, describe
+from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
 from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
 from triton_pytorch.pt2_loader.weights import map_weights
-from triton_pytorch.pt2_loader.wrapper import RunnerCounts, read_device_type, read_runner_counts
 
 
 class Package:
-    """A compiled model whose leaves stand in call-spec order; runs one call at a time."""
+    """A compiled model whose leaves stand in call-spec order; runs one call at a time.
 
-    def __init__(self, runner: PackageRunner, call_spec: CallSpec, device: torch.device, resources: ExitStack) -> None:
-        self.inputs: Sequence[LeafPath] = call_spec.inputs
-        self.outputs: Sequence[LeafPath] = call_spec.outputs
+    `warnings` say what is not known of the model, so that nobody can check it.
+    """
+
+    def __init__(
+        self, runner: PackageRunner, description: Description, device: torch.device, resources: ExitStack
+    ) -> None:
+        self.inputs: Sequence[Leaf] = description.inputs or ()
+        self.outputs: Sequence[Leaf] = description.outputs or ()
+        self.warnings = description.warnings
         self.device = device
         self._run = runner.run
         self._resources = resources
@@ -60,32 +70,34 @@ def open_package(archive: Path, model_name: str | None, device: torch.device | N
         StoreError: the archive cannot be unpacked.
         UnsupportedError: the model takes or returns something else than tensors.
     """
-    model = choose_model(archive, model_name)
+    model = read_model(archive, model_name)
+    description = describe(model)
+    _check_fitness(description, archive)
+    device = _device(device, description.built_for.device, archive)
     with ExitStack() as resources:
         entry = store.unpack(archive)
         resources.callback(entry.release)
-        directory = entry.path / model.directory
-        counts = read_runner_counts(directory)
-        weights = map_weights(directory)
-        _check_weights(counts, weights, archive)
-        device = _device(device, read_device_type(directory), archive)
         runner = _open_runner(entry.path, model.name, device, archive)
-        call_spec = _call_spec(runner, counts, archive)
+        description = _confirmed(description, runner, archive)
+        weights = map_weights(entry.path / model.directory)
         if weights is not None:
             _use_weights(runner, weights, archive)
             resources.callback(weights.clear)  # the runner uses them where they lie: they live as long as it does
-        return Package(runner, call_spec, device, resources.pop_all())
+        return Package(runner, description, device, resources.pop_all())
 
 
-def _check_weights(counts: RunnerCounts | None, weights: dict[str, torch.Tensor] | None, archive: Path) -> None:
-    """A runner without its weights kills the process at the first call (FACTS.md), so it is never opened."""
-    if counts is None or counts.are_weights_in_library or weights is not None or counts.constants == 0:
-        return
-    raise ArtifactError(
-        f"'{archive}' was built without its weights: build it with "
-        '"aot_inductor.package_constants_in_so": True, or with '
-        '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
-    )
+def _check_fitness(description: Description, archive: Path) -> None:
+    """Refuse what torch would load and then kill the process with, or answer wrongly."""
+    faults = [*description.faults, *host_faults(description.built_for, read_cpu_flags())]
+    counts = description.counts
+    # A runner without its weights kills the process at the first call.
+    if counts and counts.constants and not counts.are_weights_in_library and description.model.weights_size is None:
+        faults.append(
+            'it was built without its weights: build it with "aot_inductor.package_constants_in_so": True, or with '
+            '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
+        )
+    if faults:
+        raise ArtifactError(f"'{archive}' cannot be served: {joined(faults)}")
 
 
 def _device(wanted: torch.device | None, built_for: str | None, archive: Path) -> torch.device:
@@ -110,7 +122,8 @@ def _open_runner(unpacked: Path, model_name: str, device: torch.device, archive:
         ) from error
 
 
-def _call_spec(runner: PackageRunner, counts: RunnerCounts | None, archive: Path) -> CallSpec:
+def _confirmed(description: Description, runner: PackageRunner, archive: Path) -> Description:
+    """Return the description if it is of the loaded library; else what the library alone says: names only."""
     specs = runner.get_call_spec()
     if len(specs) != 2 or not all(specs):
         raise ArtifactError(
@@ -118,9 +131,18 @@ def _call_spec(runner: PackageRunner, counts: RunnerCounts | None, archive: Path
             "torch._inductor.aoti_compile_and_package"
         )
     call_spec = read_call_spec(*specs)
-    if counts is not None:
-        check_leaf_count(call_spec, counts.inputs)
-    return call_spec
+    if description.counts is not None:
+        check_leaf_count(call_spec, description.counts.inputs)
+    if description.specs == tuple(specs):
+        return description
+    warning = "the package holds no source that describes its inputs: the config is trusted"
+    return replace(
+        description, inputs=_leaves(call_spec.inputs), outputs=_leaves(call_spec.outputs), warnings=(warning,)
+    )
+
+
+def _leaves(paths: Sequence[LeafPath]) -> tuple[Leaf, ...]:
+    return tuple(Leaf(path) for path in paths)
 
 
 def _use_weights(runner: PackageRunner, weights: dict[str, torch.Tensor], archive: Path) -> None:

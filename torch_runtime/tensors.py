@@ -9,12 +9,15 @@ __all__ = ["ALIGNMENT_BYTES", "as_model_input", "as_response_output", "from_dlpa
 ALIGNMENT_BYTES = 64
 
 
-def as_model_input(tensor: torch.Tensor, device: torch.device) -> torch.Tensor:
-    """Return the tensor on the device, contiguous and aligned; copied only where it is not so already.
+def as_model_input(tensor: torch.Tensor, device: torch.device, layout: tuple[int, ...] | None) -> torch.Tensor:
+    """Return the tensor on the device, dense in the layout and aligned; copied only where it is not so already.
 
     Triton's shared memory is unaligned (FACTS.md: odd addresses too), and a compiled model assumes the layout
-    that it was exported with.
+    that it was exported with: the dimensions from the outermost in memory to the innermost, None for row-major.
     """
+    if layout is not None:
+        laid_out = torch.empty_permuted(tensor.shape, layout, dtype=tensor.dtype, device=device)
+        return laid_out.copy_(tensor)
     if tensor.device != device:
         return tensor.to(device)
     if tensor.data_ptr() % ALIGNMENT_BYTES == 0 and tensor.is_contiguous():

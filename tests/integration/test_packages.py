@@ -115,8 +115,8 @@ def test_a_wrong_output_dtype_names_the_line_to_change(serve: Serve) -> None:
 
 class TestWeightsBesideTheLibrary:
     IO: tuple[list[Any], list[Any]] = (
-        [tensor_config("INPUT__0", dims=(64,))],
-        [tensor_config("RESULT[0]", dims=(64,)), tensor_config("RESULT[1]", dims=(2,))],
+        [tensor_config("INPUT__0", dims=(-1, 64))],
+        [tensor_config("RESULT[0]", dims=(-1, 64)), tensor_config("RESULT[1]", dims=(2,))],
     )
 
     def expected(self, x: torch.Tensor) -> torch.Tensor:
@@ -185,7 +185,7 @@ class TestLoadErrors:
             serve("looks_up", [tensor_config("INPUT__1", torch.int64, (2,))], RESULT)
 
     def test_optional_inputs_are_refused(self, serve: Serve) -> None:
-        with pytest.raises(Exception, match="input INPUT__0 is optional, but a compiled model has no default"):
+        with pytest.raises(Exception, match="input 'INPUT__0' is optional, but the model has no default"):
             serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,), optional=True)], RESULT)
 
     def test_strings_are_refused(self, serve: Serve) -> None:

@@ -11,6 +11,7 @@ from torch.utils import _pytree as pytree
 
 from triton_pytorch.execution.loop import RunLoop
 from triton_pytorch.io_naming.call_spec import read_call_spec
+from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.call_specs.shapes import SHAPES, Shape
 from triton_pytorch.tests.assets.configs import tensor_config
@@ -26,7 +27,7 @@ class ExportedModel:
         self._module = program.module(check_guards=False)  # torch cannot print a guard on an enum key
         self._in_spec = program.call_spec.in_spec
         spec = read_call_spec(pytree.treespec_dumps(self._in_spec), pytree.treespec_dumps(program.call_spec.out_spec))
-        self.inputs, self.outputs = spec.inputs, spec.outputs
+        self.inputs, self.outputs = [Leaf(path) for path in spec.inputs], [Leaf(path) for path in spec.outputs]
 
     def run(self, leaves: list[torch.Tensor]) -> Sequence[torch.Tensor | None]:
         args, kwargs = pytree.tree_unflatten(leaves, self._in_spec)
@@ -51,8 +52,8 @@ def test_every_leaf_gets_its_own_data(shape: Shape, is_ordinal: bool) -> None:
     outputs = [f"OUTPUT__{i}" if is_ordinal else str(leaf) for i, leaf in enumerate(model.outputs)]
     config = {
         "name": "m",
-        "input": [tensor_config(name) for name in shuffled(inputs, 1)],
-        "output": [tensor_config(name) for name in shuffled(outputs, 2)],
+        "input": [tensor_config(name, dims=(2, 3)) for name in shuffled(inputs, 1)],
+        "output": [tensor_config(name, dims=(2, 3)) for name in shuffled(outputs, 2)],
     }
     loop = RunLoop(model, read_config(json.dumps(config)), fake_triton.names())
     sent = dict(zip(inputs, in_order_of_the_spec(shape, args, kwargs), strict=True))

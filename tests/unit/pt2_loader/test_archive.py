@@ -6,7 +6,7 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
-from triton_pytorch.pt2_loader.archive import PackagedModel, choose_model
+from triton_pytorch.pt2_loader.archive import read_model
 
 
 def package(path: Path, *names: str, root: str = "m/") -> Path:
@@ -28,25 +28,27 @@ def package(path: Path, *names: str, root: str = "m/") -> Path:
     ],
 )
 def test_the_model_to_load(tmp_path: Path, names: tuple[str, ...], requested: str | None, chosen: str) -> None:
-    directory = PurePosixPath("m/data/aotinductor", chosen)
-    assert choose_model(package(tmp_path / "p", *names), requested) == PackagedModel(chosen, directory)
+    model = read_model(package(tmp_path / "p", *names), requested)
+    assert model.name == chosen
+    assert model.directory == PurePosixPath("m/data/aotinductor", chosen)
+    assert model.siblings == names
 
 
 def test_archives_without_a_root_folder(tmp_path: Path) -> None:
-    model = choose_model(package(tmp_path / "p", "model", root=""), None)
+    model = read_model(package(tmp_path / "p", "model", root=""), None)
     assert model.directory == PurePosixPath("data/aotinductor/model")
 
 
 def test_no_compiled_model(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match="holds no compiled model for Linux"):
-        choose_model(package(tmp_path / "p"), None)
+        read_model(package(tmp_path / "p"), None)
 
 
 def test_several_models_and_no_choice(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"several models \(a, b\): choose one with the parameter AOTI_MODEL_NAME"):
-        choose_model(package(tmp_path / "p", "a", "b"), None)
+        read_model(package(tmp_path / "p", "a", "b"), None)
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"AOTI_MODEL_NAME is 'modle', but '.*' holds model; did you mean"):
-        choose_model(package(tmp_path / "p", "model"), "modle")
+        read_model(package(tmp_path / "p", "model"), "modle")

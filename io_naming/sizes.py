@@ -1,0 +1,121 @@
+"""Sizes of dimensions: whole numbers, open sizes by name, and polynomials of both, such as `2*s27 + 1`."""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import prod
+
+_LONG = re.compile(r"\b(\d+)L\b")  # AOTInductor prints C++: `2L*s27`
+_TERMS_AT_MOST = 64
+
+Monomial = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Size:
+    """A sum of terms, each a factor and the names that it multiplies; no two terms share their names."""
+
+    terms: tuple[tuple[int, Monomial], ...]
+
+    @property
+    def constant(self) -> int | None:
+        """The number that this size always is, or None where it is open."""
+        if self.symbols:
+            return None
+        return self.terms[0][0] if self.terms else 0
+
+    @property
+    def symbols(self) -> frozenset[str]:
+        """The names of the open sizes in it."""
+        return frozenset(symbol for _, symbols in self.terms for symbol in symbols)
+
+    def value(self, sizes: Mapping[str, int]) -> int:
+        """Return the number that this size is, given a number for each of `symbols`."""
+        return sum(factor * prod(sizes[symbol] for symbol in symbols) for factor, symbols in self.terms)
+
+    def renamed(self, names: Mapping[str, str]) -> "Size":
+        """Return this size with other names for some of its symbols."""
+        terms = (
+            (factor, tuple(sorted(names.get(symbol, symbol) for symbol in symbols))) for factor, symbols in self.terms
+        )
+        return Size(tuple(sorted(terms, key=_degree_first)))
+
+    def __mul__(self, other: "Size") -> "Size":
+        return _as_size(_product(_as_polynomial(self), _as_polynomial(other)))
+
+    def __str__(self) -> str:
+        return " + ".join(map(_printed, self.terms)).replace("+ -", "- ") or "0"
+
+
+def size_of(number: int) -> Size:
+    """Return a size that is always this number."""
+    return Size(((number, ()),) if number else ())
+
+
+def open_size(name: str) -> Size:
+    """Return an open size of this name."""
+    return Size(((1, (name,)),))
+
+
+def parse_size(text: str) -> Size | None:
+    """Read a size as C++ source has it; None where it is no polynomial (a quotient, a maximum, ...)."""
+    try:
+        return _as_size(_polynomial(ast.parse(_LONG.sub(r"\1", text.strip()), mode="eval").body))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+
+
+def _polynomial(node: ast.expr) -> Counter[Monomial]:
+    match node:
+        case ast.Constant(value=int(number)):
+            return Counter({(): number})
+        case ast.Name(id=name):
+            return Counter({(name,): 1})
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return _product(Counter({(): -1}), _polynomial(operand))
+        case ast.BinOp(left=left, op=ast.Add(), right=right):
+            return _sum(_polynomial(left), _polynomial(right))
+        case ast.BinOp(left=left, op=ast.Sub(), right=right):
+            return _sum(_polynomial(left), _product(Counter({(): -1}), _polynomial(right)))
+        case ast.BinOp(left=left, op=ast.Mult(), right=right):
+            return _product(_polynomial(left), _polynomial(right))
+    raise ValueError("not a polynomial")
+
+
+def _sum(left: Counter[Monomial], right: Counter[Monomial]) -> Counter[Monomial]:
+    total = Counter(left)
+    total.update(right)
+    return total
+
+
+def _product(left: Counter[Monomial], right: Counter[Monomial]) -> Counter[Monomial]:
+    product: Counter[Monomial] = Counter()
+    for symbols, factor in left.items():
+        for others, other_factor in right.items():
+            product[tuple(sorted(symbols + others))] += factor * other_factor
+    if len(product) > _TERMS_AT_MOST:  # a hostile package could make it grow without end
+        raise ValueError("too long")
+    return product
+
+
+def _as_polynomial(size: Size) -> Counter[Monomial]:
+    return Counter({symbols: factor for factor, symbols in size.terms})
+
+
+def _as_size(polynomial: Counter[Monomial]) -> Size:
+    terms = ((factor, symbols) for symbols, factor in polynomial.items() if factor)
+    return Size(tuple(sorted(terms, key=_degree_first)))
+
+
+def _degree_first(term: tuple[int, Monomial]) -> tuple[int, Monomial]:
+    return (-len(term[1]), term[1])
+
+
+def _printed(term: tuple[int, Monomial]) -> str:
+    factor, symbols = term
+    product = "*".join(symbols)
+    if not symbols:
+        return str(factor)
+    return {1: product, -1: f"-{product}"}.get(factor, f"{factor}*{product}")

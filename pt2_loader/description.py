@@ -1,0 +1,189 @@
+"""What is known of a packaged model before it runs: its leaves, what it was built for, and where its weights lie.
+
+The wrapper source in the package says it (wrapper.py). A source of another shape makes a description poorer, field
+by field and with one warning, and never wrong: whatever does not agree with itself counts as unknown.
+"""
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from triton_pytorch.io_naming.call_spec import CallSpec, read_call_spec
+from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.io_naming.sizes import Size, open_size, size_of
+from triton_pytorch.pt2_loader.archive import PackagedModel
+from triton_pytorch.pt2_loader.layouts import NotDenseError, find_layout
+from triton_pytorch.pt2_loader.wrapper import (
+    AssertedInput,
+    CheckedInput,
+    RunnerCounts,
+    read_asserted_inputs,
+    read_checked_inputs,
+    read_counts,
+    read_size_names,
+    read_specs,
+)
+
+# Compiled code that takes no harm from a dimension of size 0: it neither divides by sizes nor reduces from a starting
+# value that shows when there is nothing to reduce (the maximum of nothing).
+_HARMFUL_AT_ZERO = ("%", "div_floor", "div_trunc", "numeric_limits", "IndexValue", "elford")
+# Divisions by a number written out are none by a size: every vectorised loop has them.
+_HARMLESS = re.compile(
+    r"div_(floor|trunc)_integer\(static_cast<int64_t>\([^()]*\), static_cast<int64_t>\([1-9]\d*L\)\)"
+    r"|% static_cast<int64_t>\([1-9]\d*L\)"
+)
+# The exporter assumes that no open size is 0 or 1, so a bound that this makes holds for nothing (FACTS.md).
+_SMALLEST_EXPORTED = 2
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltFor:
+    """The machine that a model was compiled for; None where the package does not say."""
+
+    device: str | None = None
+    platform: str | None = None
+    machine: str | None = None
+    cpu_features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """All that is known of a model without loading it; `inputs` and `outputs` are None where the source is of no use.
+
+    `faults` are reasons why the model cannot be served at all, `warnings` name what is unknown.
+    """
+
+    model: PackagedModel
+    built_for: BuiltFor
+    counts: RunnerCounts | None
+    inputs: tuple[Leaf, ...] | None
+    outputs: tuple[Leaf, ...] | None
+    faults: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
+
+    @property
+    def specs(self) -> tuple[str, str] | None:
+        """The call spec as torch wrote it."""
+        return read_specs(self.model.wrapper)
+
+
+def describe(model: PackagedModel) -> Description:
+    """Describe a model from the texts of its package.
+
+    Raises:
+        ArtifactError, NamingError, UnsupportedError: the call spec is damaged, or holds what has no name here.
+    """
+    description = Description(model, _built_for(model.metadata), read_counts(model.wrapper), None, None)
+    specs = description.specs
+    if specs is None:
+        return replace(description, warnings=("the package holds no source that describes its inputs",))
+    call_spec = read_call_spec(*specs)
+    outputs = tuple(Leaf(path) for path in call_spec.outputs)
+    inputs, faults, unknown = _input_leaves(model, call_spec)
+    warnings = (f"the package does not say {', '.join(unknown)}: the config is trusted there",) if unknown else ()
+    return replace(description, inputs=inputs, outputs=outputs, faults=faults, warnings=warnings)
+
+
+def _built_for(metadata: str) -> BuiltFor:
+    try:
+        recorded = json.loads(metadata)
+    except ValueError:
+        return BuiltFor()
+    if not isinstance(recorded, dict):
+        return BuiltFor()
+    texts = {key: value for key, value in recorded.items() if isinstance(value, str) and value}
+    return BuiltFor(
+        device=texts.get("AOTI_DEVICE_KEY"),
+        platform=texts.get("AOTI_PLATFORM"),
+        machine=texts.get("AOTI_MACHINE"),
+        cpu_features=tuple(texts.get("AOTI_CPU_ISA", "").split()),
+    )
+
+
+def _input_leaves(
+    model: PackagedModel, call_spec: CallSpec
+) -> tuple[tuple[Leaf, ...], tuple[str, ...], tuple[str, ...]]:
+    """Return the input leaves, the faults of the package and the names of what is unknown."""
+    checked = read_checked_inputs(model.wrapper)
+    reader = _LeafReader(
+        asserted=read_asserted_inputs(model.wrapper),
+        size_names=read_size_names(model.wrapper),
+        smallest=0 if model.kernels and not _is_harmed_by_zero(model) else 1,
+    )
+    leaves, faults, unknown = [], [], []
+    for index, path in enumerate(call_spec.inputs):
+        try:
+            leaf = reader.leaf(path, checked.get(index))
+        except NotDenseError as error:
+            leaf = Leaf(path)
+            faults.append(
+                f"input '{path}' was exported with a tensor that is not dense in memory ({error}): "
+                "export with .contiguous() on it"
+            )
+        leaves.append(leaf)
+        unknown += [f"the {what} of '{path}'" for what in ("dtype", "shape") if getattr(leaf, what) is None]
+    return tuple(leaves), tuple(faults), tuple(unknown)
+
+
+def _is_harmed_by_zero(model: PackagedModel) -> bool:
+    _, _, body = model.wrapper.partition("::run_impl(")
+    code = _HARMLESS.sub("", _without_comments("\n".join([body, *model.kernels])))
+    return any(token in code for token in _HARMFUL_AT_ZERO)
+
+
+def _without_comments(source: str) -> str:
+    return "\n".join(line.partition("//")[0] for line in source.splitlines())
+
+
+@dataclass(frozen=True, slots=True)
+class _LeafReader:
+    """Puts together what the source says of one input in several places."""
+
+    asserted: dict[str, AssertedInput]
+    size_names: dict[tuple[str, int], str]
+    smallest: int
+
+    def leaf(self, path: LeafPath, checked: CheckedInput | None) -> Leaf:
+        if checked is None:
+            return Leaf(path)
+        asserted = self.asserted.get(checked.name)
+        sizes = self._sizes(checked, asserted)
+        if sizes is None:
+            return Leaf(path, checked.dtype)
+        shape = tuple(self._dimension(size, checked, dimension) for dimension, size in enumerate(sizes))
+        return Leaf(path, checked.dtype, shape, find_layout(sizes, _strides(checked, asserted)))
+
+    def _sizes(self, checked: CheckedInput, asserted: AssertedInput | None) -> list[Size] | None:
+        """Return the sizes by dimension; None where the two places contradict each other."""
+        rank = checked.rank
+        if rank is None or (asserted is not None and len(asserted.sizes) != rank):
+            return None
+        sizes = []
+        for dimension in range(rank):
+            fixed = checked.sizes.get(dimension)
+            stated = asserted.sizes[dimension] if asserted is not None else None
+            if stated is not None and stated.constant != fixed:
+                return None
+            sizes.append(stated or self._unrelated_size(checked, dimension, fixed))
+        return sizes
+
+    def _unrelated_size(self, checked: CheckedInput, dimension: int, fixed: int | None) -> Size:
+        if fixed is not None:
+            return size_of(fixed)
+        return open_size(self.size_names.get((checked.name, dimension), f"{checked.name}_{dimension}"))
+
+    def _dimension(self, size: Size, checked: CheckedInput, dimension: int) -> Dimension:
+        if size.constant is not None:
+            return Dimension(size, size.constant, size.constant)
+        lower = checked.lower.get(dimension, self.smallest)
+        if lower == size.value(dict.fromkeys(size.symbols, _SMALLEST_EXPORTED)):
+            lower = size.value(dict.fromkeys(size.symbols, self.smallest))
+        return Dimension(size, lower, checked.upper.get(dimension))
+
+
+def _strides(checked: CheckedInput, asserted: AssertedInput | None) -> dict[int, Size]:
+    strides = {dimension: size_of(stride) for dimension, stride in checked.strides.items()}
+    stated: Sequence[Size | None] = asserted.strides if asserted is not None else ()
+    return strides | {dimension: stride for dimension, stride in enumerate(stated) if stride is not None}
