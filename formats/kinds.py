@@ -7,6 +7,7 @@ from pathlib import Path
 from triton_pytorch.model_config.errors import ArtifactError
 
 _HEAD_BYTES = 4096
+_ZIP_ENTRY = b"PK\x03\x04"
 _LFS_POINTER = b"version https://git-lfs"
 _PICKLE_PROTOCOL_2 = b"\x80\x02"
 
@@ -17,12 +18,14 @@ class Kind(Enum):
     PACKAGE = "an AOTInductor package"
     EXPORTED_PROGRAM = "an exported program (torch.export.save)"
     TORCHSCRIPT = "a TorchScript archive"
-    CHECKPOINT = "a checkpoint (torch.save)"
+    CHECKPOINT = "a checkpoint or pickled module (torch.save), which holds no program"
     PYTHON_SOURCE = "Python source"
     OTHER_ARCHIVE = "a zip archive without a model"
     LFS_POINTER = "a Git LFS pointer (run `git lfs pull`)"
     EMPTY = "empty"
-    OTHER = "neither an archive nor Python source (truncated, perhaps)"
+    TRUNCATED_ARCHIVE = "the beginning of a zip archive whose end is missing: copy it again"
+    TEXT = "a text file"
+    OTHER = "a binary file of an unknown kind"
 
 
 def identify(path: Path) -> Kind:
@@ -63,4 +66,8 @@ def _kind_of_plain_file(path: Path, head: bytes) -> Kind:
         return Kind.LFS_POINTER
     if head.startswith(_PICKLE_PROTOCOL_2):
         return Kind.CHECKPOINT
-    return Kind.PYTHON_SOURCE if path.suffix == ".py" else Kind.OTHER
+    if head.startswith(_ZIP_ENTRY):
+        return Kind.TRUNCATED_ARCHIVE
+    if path.suffix == ".py":
+        return Kind.PYTHON_SOURCE
+    return Kind.OTHER if b"\0" in head else Kind.TEXT

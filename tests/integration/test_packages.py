@@ -222,8 +222,8 @@ class TestLoadErrors:
                 b"version https://git-lfs.github.com/spec/v1\noid sha256:1\n",
                 r"is a Git LFS pointer \(run `git lfs pull`\)",
             ),
-            (b"PK\x03\x04 and no more", "is neither an archive nor Python source"),
-            (b"\x80\x02}q\x00.", r"is a checkpoint \(torch.save\)"),
+            (b"PK\x03\x04 and no more", "is the beginning of a zip archive whose end is missing"),
+            (b"\x80\x02}q\x00.", r"is a checkpoint or pickled module \(torch.save\)"),
         ],
     )
     def test_files_that_are_no_package(self, serve: Serve, tmp_path: Path, content: bytes, sentence: str) -> None:
@@ -235,12 +235,12 @@ class TestLoadErrors:
     def test_a_truncated_package(self, serve: Serve, tmp_path: Path) -> None:
         file = tmp_path / "file"
         file.write_bytes(package_path("looks_up").read_bytes()[:50_000])
-        with pytest.raises(Exception, match="is neither an archive nor Python source"):
+        with pytest.raises(Exception, match="is the beginning of a zip archive whose end is missing"):
             serve(file, VECTOR, RESULT)
 
     def test_a_checkpoint(self, serve: Serve, tmp_path: Path) -> None:
         torch.save({"weight": torch.ones(3)}, tmp_path / "file")
-        with pytest.raises(Exception, match=r"is a checkpoint \(torch.save\): expected an AOTInductor package"):
+        with pytest.raises(Exception, match=r"is a checkpoint or pickled module \(torch.save\), which holds no program: expected an AOTInductor package"):
             serve(tmp_path / "file", VECTOR, RESULT)
 
 

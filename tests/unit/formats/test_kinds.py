@@ -20,7 +20,9 @@ PLAIN_FILES = {
     Kind.EMPTY: b"",
     Kind.LFS_POINTER: b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n",
     Kind.CHECKPOINT: b"\x80\x02}q\x00.",
-    Kind.OTHER: b"PK\x03\x04 the first half of an archive",
+    Kind.TRUNCATED_ARCHIVE: b"PK\x03\x04 the first half of an archive",
+    Kind.TEXT: b"hello\n",
+    Kind.OTHER: b"\x7fELF\x00\x00",
 }
 
 
