@@ -4,6 +4,7 @@ import zipfile
 from enum import Enum
 from pathlib import Path
 
+from triton_pytorch.artifact_store.archive import open_archive
 from triton_pytorch.model_config.errors import ArtifactError
 
 _HEAD_BYTES = 4096
@@ -32,16 +33,16 @@ def identify(path: Path) -> Kind:
     """Tell what kind of file this is.
 
     Raises:
-        ArtifactError: the file cannot be read.
+        ArtifactError: the file cannot be read, or is an archive that is damaged or refused.
     """
     try:
         with path.open("rb") as file:
             head = file.read(_HEAD_BYTES)
-        if zipfile.is_zipfile(path):
-            with zipfile.ZipFile(path) as archive:
-                return _kind_of_archive(archive.namelist())
-    except (OSError, zipfile.BadZipFile, ValueError) as error:
-        raise ArtifactError(f"'{path}' cannot be read: {error}") from error
+    except OSError as error:
+        raise ArtifactError(f"'{path}' cannot be read: {error.strerror}") from error
+    if zipfile.is_zipfile(path):
+        with open_archive(path) as archive:
+            return _kind_of_archive([file.filename for file in archive.files])
     return _kind_of_plain_file(path, head)
 
 

@@ -127,6 +127,7 @@ def _refuse_what_is_not_built(document: Mapping[str, Any]) -> None:
     ragged = [entry["name"] for entry in document.get("input", []) if entry.get("allow_ragged_batch")]
     asked_for = {
         "sequence_batching": "sequence_batching" in document,
+        "model_transaction_policy { decoupled: true }": document.get("model_transaction_policy", {}).get("decoupled"),
         "batch_input": bool(document.get("batch_input")),
         "batch_output": bool(document.get("batch_output")),
         f"allow_ragged_batch (input {', '.join(ragged)})": bool(ragged),

@@ -51,3 +51,15 @@ def test_python_source(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(ArtifactError, match=r"'.*model.pt2' cannot be read"):
         identify(tmp_path / "model.pt2")
+
+
+@pytest.mark.parametrize("field", [6, 10])  # of the central directory: version needed, compression method
+def test_an_archive_of_the_future_is_an_error_of_ours(tmp_path: Path, field: int) -> None:
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("m/data.pkl", "x")
+    content = bytearray(path.read_bytes())
+    content[content.index(b"PK\x01\x02") + field] = 71
+    path.write_bytes(content)
+    with pytest.raises(ArtifactError, match=r"model.pt2"):
+        identify(path)

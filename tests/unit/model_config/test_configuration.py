@@ -51,6 +51,7 @@ def test_an_unknown_data_type_names_its_tensor(arguments: dict[str, str], spelli
     ("changes", "feature"),
     [
         ({"sequence_batching": {"max_sequence_idle_microseconds": 1000}}, "sequence_batching"),
+        ({"model_transaction_policy": {"decoupled": True}}, "model_transaction_policy { decoupled: true }"),
         ({"batch_input": [{"kind": "BATCH_ELEMENT_COUNT"}]}, "batch_input"),
         ({"batch_output": [{"kind": "BATCH_SCATTER_WITH_INPUT_SHAPE"}]}, "batch_output"),
         (
