@@ -4,7 +4,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from triton_pytorch.cli import serve
+from triton_pytorch.cli import inspect_file, serve
 from triton_pytorch.model_config.errors import BackendError
 from triton_pytorch.model_config.suggestions import did_you_mean
 
@@ -21,6 +21,7 @@ class Command:
 
 
 COMMANDS = {
+    "inspect": Command("say what a model file is, and what its model takes and returns", inspect_file.run),
     "serve": Command("run a tritonserver in the foreground, with this backend in it", serve.run),
 }
 

@@ -1,0 +1,188 @@
+"""`inspect` on packages as torch makes them, against expectations written by hand."""
+
+import json
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+from hashlib import sha256
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from triton_pytorch.cli.commands import run
+from triton_pytorch.tests.assets import packages
+from triton_pytorch.tests.assets.packages import package_path
+
+ROOT = Path(__file__).resolve().parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PATIENCE_S = 600
+
+
+def inspect(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    assert run(["inspect", *map(str, arguments)]) == 0
+    return capsys.readouterr().out
+
+
+def inspect_json(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> Any:
+    return json.loads(inspect(capsys, "--json", *arguments))
+
+
+def test_nested(capsys: pytest.CaptureFixture[str]) -> None:
+    document = inspect_json(capsys, package_path("nested"))
+    assert [(leaf["ordinal"], leaf["path"]) for leaf in document["inputs"]] == [
+        ("INPUT__0", "ARGS[0]"),
+        ("INPUT__1", "ARGS[1]"),
+        ("INPUT__2", "ARGS[2][keyA]"),
+        ("INPUT__3", "ARGS[2][key2]"),
+        ("INPUT__4", "KWARGS[kwarg1]"),
+        ("INPUT__5", "KWARGS[kw_arg2]"),
+    ]
+    assert [(leaf["ordinal"], leaf["path"]) for leaf in document["outputs"]] == [
+        ("OUTPUT__0", "RESULT[AAA]"),
+        ("OUTPUT__1", "RESULT[ZZZ]"),
+        ("OUTPUT__2", "RESULT[BBB][0]"),
+        ("OUTPUT__3", "RESULT[BBB][1]"),
+        ("OUTPUT__4", "RESULT[CCC][keyA]"),
+        ("OUTPUT__5", "RESULT[CCC][key2]"),
+        ("OUTPUT__6", "RESULT[DDD][KA]"),
+        ("OUTPUT__7", "RESULT[DDD][KB]"),
+    ]
+    for leaf in document["inputs"]:
+        assert (leaf["dtype"], leaf["data_type"], leaf["shape"], leaf["layout"]) == (
+            "float32",
+            "TYPE_FP32",
+            ["batch", 3],
+            None,
+        )
+    assert document["bounds"]["batch"]["max"] == 64
+    assert list(document["bounds"]) == ["batch"]
+    assert (document["kind"], document["model"], document["models"]) == ("package", "model", ["model"])
+    assert (document["weights"]["place"], document["weights"]["count"]) == ("none", 0)
+    built_for = document["built_for"]
+    assert (built_for["device"], built_for["platform"]) == ("cpu", "linux")
+    assert built_for["machine"] == platform.machine()
+    assert document["runs_here"] is True  # it was compiled here
+    assert (document["faults"], document["warnings"]) == ([], [])
+
+
+def test_weights_beside_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    path = package_path("weights_beside_the_library")
+    weights = inspect_json(capsys, path)["weights"]
+    # weight, bias, rows (a view of weight), calls and scale; the storage that two of them share is there once
+    matrix, rest = 64 * 64 * 4, 64 * 4 + 2 * 4 + 15 * 2
+    assert (weights["place"], weights["count"]) == ("beside", 5)
+    assert matrix + rest <= weights["bytes_beside"] < 2 * matrix
+    assert re.search(
+        r"\nweights    5 beside the library, \d\d\.\d KiB: mapped, shared by all instances\n", inspect(capsys, path)
+    )
+
+
+def test_missing_weights_are_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+    document = inspect_json(capsys, package_path("without_its_weights"))
+    assert document["weights"]["place"] == "missing"
+    (fault,) = document["faults"]
+    assert fault.startswith("it was built without its weights: build it with ")
+
+
+def test_weights_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
+    weights = inspect_json(capsys, package_path("looks_up"))["weights"]
+    assert (weights["place"], weights["count"], weights["bytes_beside"]) == ("library", 1, None)
+
+
+def test_two_models(capsys: pytest.CaptureFixture[str]) -> None:
+    path = package_path("two_models")
+    for name in ("doubles", "squares"):
+        document = inspect_json(capsys, path, "--model", name)
+        assert (document["model"], sorted(document["models"])) == (name, ["doubles", "squares"])
+        assert [(leaf["path"], leaf["shape"]) for leaf in document["inputs"]] == [("ARGS[0]", [3])]
+        assert [leaf["path"] for leaf in document["outputs"]] == ["RESULT"]
+    assert run(["inspect", str(path)]) == 2
+    assert "holds several models (doubles, squares): choose one" in capsys.readouterr().err
+
+
+def test_a_package_whose_leaves_are_not_its_inputs_is_not_described(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["inspect", str(package_path("none_argument"))]) == 2
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert re.match(r"error: the package's call spec has 3 input leaves .* takes 2 tensors", captured.err)
+
+
+def test_a_truncated_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "model.pt2"
+    file.write_bytes(package_path("nested").read_bytes()[:-1000])
+    assert run(["inspect", str(file)]) == 2
+    assert capsys.readouterr().err.startswith(f"error: '{file}' is the beginning of a zip archive")
+
+
+@pytest.mark.parametrize("options", [[], ["--json"]])
+def test_torch_stays_out(options: list[str]) -> None:
+    code = (
+        "import runpy, sys\n"
+        "try:\n"
+        "    runpy.run_path(sys.argv.pop(1), run_name='__main__')\n"
+        "except SystemExit as ended:\n"
+        "    assert ended.code == 0\n"
+        "print('imported:', *{'torch', 'numpy', 'tritonclient'} & set(sys.modules))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(ROOT), "inspect", str(package_path("nested")), *options],
+        check=True,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_S,
+    )
+    assert "RESULT[AAA]" in done.stdout
+    assert done.stdout.splitlines()[-1] == "imported:"
+
+
+def _block(after: str) -> str:
+    """Return the first fenced block of the README behind a text."""
+    found = re.search(r"```\w*\n(.*?)```", README[README.index(after) :], re.DOTALL)
+    assert found
+    return found[1]
+
+
+@pytest.fixture(scope="module")
+def readme_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory that the README's first block has run in; its package is kept, as those of the tests are."""
+    code = _block("The model is any")
+    maker = f"{code}|{version('torch')}|{packages._cpu_flags()}"
+    kept = packages.CACHE / f"readme-{sha256(maker.encode()).hexdigest()[:16]}.pt2"
+    directory = tmp_path_factory.mktemp("readme")
+    package = directory / "models/nested/1/model.pt2"
+    package.parent.mkdir(parents=True)
+    if not kept.exists():
+        command = [sys.executable, "-W", "ignore", "-c", code]
+        subprocess.run(command, cwd=directory, check=True, timeout=PATIENCE_S)
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(f".{os.getpid()}.pt2")
+        shutil.copy(package, unfinished)  # the cache may lie on another file system
+        unfinished.replace(kept)
+    else:
+        package.symlink_to(kept)
+    return directory
+
+
+def test_the_readme_shows_what_it_prints(
+    readme_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(readme_models)
+    printed = inspect(capsys, "models/nested/1/model.pt2")
+    shown = _block("`python . inspect FILE`")
+    # The CPU is that of whoever compiled it.
+    assert re.sub("built for .*", "", printed) == re.sub("built for .*", "", shown)
+    assert re.search(r"\nbuilt for  cpu, linux, \w+, [A-Z0-9_ ]+\n", printed)
+
+
+def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+    document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `.*", document[document.index("| field | meaning |") :], re.MULTILINE)
+    documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
+    shown = inspect_json(capsys, package_path("nested"))
+    parts = [shown, shown["built_for"], shown["weights"], shown["inputs"][0], shown["bounds"]["batch"]]
+    assert [name for part in parts for name in part if name not in documented] == []
