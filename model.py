@@ -1,6 +1,7 @@
 """Triton's entry: wires one instance of a model to the rooms beside this file."""
 
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -10,8 +11,9 @@ import triton_python_backend_utils as pb_utils
 # The rooms live in a package that is made here, from the place where this file really lies (it may be reached
 # through a symlink). So nothing in the server's working directory, in site-packages or among a user's files can
 # take the place of a room by its name, and no room can take the place of theirs.
+_TREE = Path(__file__).resolve().parent
 _rooms = sys.modules.setdefault("triton_pytorch", ModuleType("triton_pytorch"))
-_rooms.__path__ = [str(Path(__file__).resolve().parent)]
+_rooms.__path__ = [str(_TREE)]
 sys.dont_write_bytecode = True  # a checkout stays as it is, whoever the server runs as
 
 
@@ -24,6 +26,7 @@ class TritonPythonModel:
 
     def initialize(self, args: dict[str, str]) -> None:
         """Open the model; the text of what is raised here becomes the reason in the server's repository index."""
+        _check_surroundings()
         from triton_pytorch.model_config.configuration import read_instance
 
         instance = read_instance(args)
@@ -41,6 +44,19 @@ class TritonPythonModel:
     def finalize(self) -> None:
         """Let go of the model."""
         self._loop.close()
+
+
+def _check_surroundings() -> None:
+    if not (_TREE / "model_config").is_dir():
+        raise RuntimeError(
+            f"this model.py was copied to '{_TREE}' without the tree that it belongs to: link it there instead, or use "
+            "the file of two lines from the README"
+        )
+    if find_spec("torch") is None:
+        raise RuntimeError(
+            f"the interpreter of Triton's Python backend ({sys.prefix}) has no torch: install torch 2.13 there, "
+            "or put the 'bin' of an environment that has it first on the server's PATH"
+        )
 
 
 def _triton() -> Any:

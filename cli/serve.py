@@ -1,18 +1,23 @@
 """`serve`: run a tritonserver with this backend in the foreground, until a signal stops it."""
 
+import contextlib
+import os
 import signal
 import sys
 import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
+from triton_pytorch.artifact_store.location import locate_store
+from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.cli.serve_options import ServeOptions, parse_serve_options
 from triton_pytorch.local_server.endpoints import Endpoint, listening_obstacle
 from triton_pytorch.local_server.installation import find_installation
+from triton_pytorch.local_server.python_entries import check_python_entries
 from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.local_server.surroundings import is_changed_by_shell
-from triton_pytorch.model_config.errors import LaunchError
+from triton_pytorch.model_config.errors import LaunchError, StoreError
 
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 35.0  # tritonserver itself gives requests under way 30 s (--exit-timeout-secs)
@@ -27,8 +32,8 @@ def run(arguments: Sequence[str]) -> int:
     installation = find_installation()
     for repository in options.local_repositories:
         _check_repository(repository, may_be_empty=not options.loads_all_models)
-    for endpoint in options.endpoints:
-        _check_endpoint(endpoint)
+        check_python_entries(repository)
+    _check_endpoints(options.endpoints)
     if options.loads_all_models and not knows_torch_aoti(installation.core_version):
         _check_configs(options.local_repositories)
     return _serve(options)
@@ -54,13 +59,18 @@ def _check_repository(repository: Path, *, may_be_empty: bool) -> None:
         )
 
 
-def _check_endpoint(endpoint: Endpoint) -> None:
-    obstacle = listening_obstacle(endpoint)
-    if obstacle is not None:
-        raise LaunchError(
-            f"cannot listen on port {endpoint.port} of {endpoint.address} ({obstacle}): "
-            f"choose another with --{endpoint.name}-port"
-        )
+def _check_endpoints(endpoints: Sequence[Endpoint]) -> None:
+    taken: dict[int, str] = {}
+    for endpoint in endpoints:
+        if endpoint.port in taken:
+            raise LaunchError(f"--{taken[endpoint.port]}-port and --{endpoint.name}-port are both {endpoint.port}")
+        taken[endpoint.port] = endpoint.name
+        obstacle = listening_obstacle(endpoint)
+        if obstacle is not None:
+            raise LaunchError(
+                f"cannot listen on port {endpoint.port} of {endpoint.address} ({obstacle}): "
+                f"choose another with --{endpoint.name}-port or --{endpoint.name}-address"
+            )
 
 
 def _check_configs(repositories: Iterable[Path]) -> None:
@@ -85,8 +95,10 @@ def _serve(options: ServeOptions) -> int:
     try:
         return _watch(server, stop_signals)
     finally:
+        print("stopping: waits for requests and open connections, 30 s at most; Ctrl-C again stops at once", flush=True)
         _on_stop_signals(lambda _: server.kill())  # whoever asks twice does not want to wait
         server.stop(_STOP_TIMEOUT_S)
+        _sweep_store()
 
 
 def _on_stop_signals(act: Callable[[int], None]) -> None:
@@ -104,9 +116,17 @@ def _watch(server: Server, stop_signals: Sequence[int]) -> int:
             return 1
         if not announced and server.is_ready():
             announced = True
+            for name, reason in server.refused_models().items():
+                print(f"not loaded: {name}: {reason}", flush=True)
             print(f"ready: {_described(server.endpoints)}; Ctrl-C stops the server", flush=True)
         time.sleep(_POLL_S)
     return 0
+
+
+def _sweep_store() -> None:
+    """Remove the unpacked packages of instances that were killed, which are many after a second Ctrl-C."""
+    with contextlib.suppress(StoreError):
+        Store(locate_store(os.environ)).sweep()
 
 
 def _described(endpoints: Iterable[Endpoint]) -> str:

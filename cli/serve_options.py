@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from triton_pytorch.local_server.endpoints import Endpoint
 from triton_pytorch.model_config.errors import LaunchError
+from triton_pytorch.model_config.suggestions import nearest
 
 _DEFAULT_PORTS = {"http": 8000, "grpc": 8001, "metrics": 8002}
 _EVERYWHERE = "0.0.0.0"  # noqa: S104 - tritonserver's default
@@ -42,6 +43,8 @@ def parse_serve_options(arguments: Sequence[str]) -> ServeOptions:
         raise LaunchError("--backend-directory cannot be given: serve makes that directory, with this backend in it")
     if unknown and not unknown[0].startswith("-"):
         raise LaunchError(f"unexpected argument '{unknown[0]}' (a repository is given as --model-repository DIR)")
+    for option in unknown:
+        _refuse_near_miss(option)
     if "model-repository" not in values:
         raise LaunchError("serve needs --model-repository DIR")
     return ServeOptions(
@@ -56,6 +59,14 @@ def _spelled(values: dict[str, Any]) -> Iterator[str]:
     for name, value in values.items():
         for one in value if isinstance(value, list) else [value]:
             yield f"--{name}={one}"
+
+
+def _refuse_near_miss(option: str) -> None:
+    """tritonserver answers an option that it does not know with all of its own, hundreds of lines."""
+    name = option.partition("=")[0]
+    meant = nearest(name, [f"--{service}-port" for service in _DEFAULT_PORTS] + ["--model-repository"], closeness=0.85)
+    if meant is not None:
+        raise LaunchError(f"there is no option {name}; did you mean {meant}?")
 
 
 class _Parser(argparse.ArgumentParser):

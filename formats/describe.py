@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from triton_pytorch.formats.files import DEFAULT_FILE_NAMES
 from triton_pytorch.formats.kinds import Kind, identify
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
@@ -18,7 +19,6 @@ from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
 from triton_pytorch.pt2_loader.wrapper import read_size_names
 
 _BATCH = "batch"
-_DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
 _HOW = "torch.export.export and torch._inductor.aoti_compile_and_package"
 _REMEDIES = {
     Kind.EXPORTED_PROGRAM: "compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
@@ -107,12 +107,12 @@ def _find_in_directory(path: Path) -> Path:
     """Return the model's file by its default name; of several versions the highest, which Triton serves unasked."""
     versions = [entry for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal()]
     directory = max(versions, key=lambda version: int(version.name), default=path)
-    for name in _DEFAULT_FILE_NAMES:
+    for name in DEFAULT_FILE_NAMES:
         if (directory / name).is_file():
             return directory / name
     present = sorted(entry.name for entry in directory.iterdir())
     holds = f"it holds {listed(present)}" if present else "it is empty"
-    raise ArtifactMissingError(f"no {' or '.join(_DEFAULT_FILE_NAMES)} in '{directory}': {holds}; give a file instead")
+    raise ArtifactMissingError(f"no {' or '.join(DEFAULT_FILE_NAMES)} in '{directory}': {holds}; give a file instead")
 
 
 def _describe_package(file: Path, model_name: str | None) -> DescribedPackage:

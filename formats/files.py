@@ -5,11 +5,12 @@ from pathlib import Path
 
 from triton_pytorch.model_config.configuration import Instance
 from triton_pytorch.model_config.errors import ArtifactMissingError
-from triton_pytorch.model_config.suggestions import listed
+from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
-_DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
-# Triton's core fills this in for every `backend: "pytorch"` config without a platform, so it may be nobody's wish.
-_FILLED_IN_BY_CORE = "model.pt"
+DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
+# Triton's core fills this in for every `backend: "pytorch"` config without a platform, and `model.NAME` for a
+# directory called `name.NAME` without a config, so these may be nobody's wish.
+_FILLED_IN_FOR_PYTORCH = "model.pt"
 
 
 def find_artifact(instance: Instance) -> Path:
@@ -34,9 +35,9 @@ def _candidates(instance: Instance) -> Iterator[str]:
         return
     if config.default_model_filename and not config.is_python_mode:
         yield config.default_model_filename
-        if config.default_model_filename != _FILLED_IN_BY_CORE:
+        if config.default_model_filename not in (_FILLED_IN_FOR_PYTORCH, f"model.{config.backend}"):
             return
-    for name in _DEFAULT_FILE_NAMES:
+    for name in DEFAULT_FILE_NAMES:
         # With `backend: "python"` the version directory's model.py is this backend's own entry.
         if not (config.is_python_mode and name == "model.py"):
             yield name
@@ -44,5 +45,10 @@ def _candidates(instance: Instance) -> Iterator[str]:
 
 def _missing(candidates: list[str], directory: Path) -> str:
     present = sorted(path.name for path in directory.iterdir()) if directory.is_dir() else []
+    if len(candidates) == 1:
+        return f"no {candidates[0]} in '{directory}': it holds {listed(present)}{did_you_mean(candidates[0], present)}"
     holds = f"it holds {listed(present)}" if present else "it is empty"
-    return f"no {' or '.join(dict.fromkeys(candidates))} in '{directory}': {holds}"
+    return (
+        f"no model.pt2 in '{directory}': {holds}; name another file with the parameter DEFAULT_MODEL_FILENAME, "
+        "or with default_model_filename"
+    )

@@ -10,7 +10,7 @@ from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.shape_rules import Rule, compile_shape_rules
 from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
 from triton_pytorch.model_config.errors import ConfigError, NamingError
-from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.model_config.suggestions import joined, listed
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,9 @@ def agree(config: ModelConfig, inputs: Sequence[Leaf], outputs: Sequence[Leaf]) 
     bound = [(tensor, inputs[index]) for tensor, index in zip(config.inputs, input_order, strict=True)]
     rules = compile_shape_rules(config.inputs, inputs, input_order, config)
     faults = [_optional_fault(tensor) for tensor in config.inputs if tensor.optional]
+    if not config.outputs:
+        names = listed([str(leaf) for leaf in outputs])
+        faults.append(f"the config declares no output, so that nothing would be answered: the model has {names}")
     faults += [fault for tensor, leaf in bound for fault in input_faults(tensor, leaf, config)]
     faults += rules.faults
     if faults:

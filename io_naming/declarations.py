@@ -45,8 +45,8 @@ def input_warnings(tensor: TensorConfig, leaf: Leaf, config: ModelConfig) -> Ite
     upper = leaf.shape[0].upper if leaf.shape and config.max_batch_size else None
     if upper is not None and upper < config.max_batch_size:
         yield (
-            f"max_batch_size is {config.max_batch_size}, but the model was exported for at most {upper} rows of "
-            f"input '{tensor.name}'"
+            f"the config has max_batch_size: {config.max_batch_size}, but the model was exported for at most "
+            f"{upper} rows of input '{tensor.name}'"
         )
 
 
@@ -62,21 +62,24 @@ def _wrong_rank(tensor: TensorConfig, shape: tuple[Dimension, ...], config: Mode
     declared = f"{list(dims)} behind the batch dimension" if config.max_batch_size else str(list(dims))
     surplus = len(declared_shape(tensor, config)) - len(shape)
     hint = ""
-    if config.max_batch_size and surplus == 1:
+    if not shape and not config.max_batch_size:
+        hint = ": declare dims: [ 1 ]"
+    elif config.max_batch_size and surplus == 1:
         hint = ": leave the batch dimension out of dims, or set max_batch_size: 0"
     elif not config.max_batch_size and surplus == -1:
         hint = ": add the missing dimension to dims, or set max_batch_size"
     return (
         f"input '{tensor.name}' is declared with dims {declared}, but the model takes "
-        f"{len(shape)} dimensions, {shape_text(shape)}{hint}"
+        f"{len(shape)} dimension{'' if len(shape) == 1 else 's'}, {shape_text(shape)}{hint}"
     )
 
 
 def _batch_faults(tensor: TensorConfig, batch: Dimension, config: ModelConfig) -> Iterator[str]:
     if batch.size.constant is not None:
         yield (
-            f"max_batch_size is {config.max_batch_size}, but the model was exported with a fixed first dimension of "
-            f"{batch.size} for input '{tensor.name}': export with a dynamic first dimension, or set max_batch_size: 0"
+            f"the config has max_batch_size: {config.max_batch_size}, but the model was exported with a fixed first "
+            f"dimension of {batch.size} for input '{tensor.name}': export with a dynamic first dimension, or set "
+            "max_batch_size: 0"
         )
 
 

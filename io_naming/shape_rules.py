@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 
 from triton_pytorch.io_naming.declarations import OPEN, bounds_text, declared_shape, is_scalar
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.io_naming.sizes import open_size
 from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
@@ -65,6 +66,7 @@ def compile_shape_rules(
     rules: list[Rule] = []
     faults: list[str] = []
     for place in places:
+        faults += _batch_faults(place, sources)
         for rule, depends_on in _rules(place, sources):
             if all(other.fixed is not None for other in (place, *depends_on)):
                 faults += filter(None, [rule(())])  # all numbers stand in the config: no request can change them
@@ -86,9 +88,14 @@ def _places(tensor: TensorConfig, leaf: Leaf, index: int, config: ModelConfig) -
 
 def _symbol_sources(places: Sequence[Place]) -> dict[str, SymbolSource]:
     """Choose for each name the place that decides its number: fixed ones first, then the batch, then plain ones."""
-    candidates = [(symbol, source) for place in places if (found := _linear(place)) for symbol, source in [found]]
-    candidates.sort(key=lambda each: (each[1].place.fixed is None, not each[1].place.is_batch, each[1].factor != 1))
-    return dict(reversed(candidates))
+
+    def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, bool, bool]:
+        symbol, source = candidate
+        place = source.place
+        return place.fixed is None, not place.is_batch, place.dimension.size != open_size(symbol)
+
+    candidates = [found for place in places if (found := _linear(place)) is not None]
+    return dict(sorted(candidates, key=rank)[::-1])  # the first of each name wins
 
 
 def _linear(place: Place) -> tuple[str, SymbolSource] | None:
@@ -101,27 +108,41 @@ def _linear(place: Place) -> tuple[str, SymbolSource] | None:
     return None
 
 
+def _batch_faults(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[str]:
+    """Yield a sentence where two batch dimensions would have to differ: a request has one batch size for all inputs."""
+    others = _others(place, sources)
+    if others and _are_all_batches(place, others) and others[0].dimension.size != place.dimension.size:
+        yield (
+            f"{place} is {place.dimension} where {others[0]} is {others[0].dimension}, but with batching Triton makes "
+            "both the batch size: set max_batch_size: 0"
+        )
+
+
 def _rules(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[tuple[Rule, Sequence[Place]]]:
     """Yield the rules of one dimension, each with the other places that it reads."""
     if place.fixed is None and (place.dimension.lower > 0 or _upper(place) is not None):
         yield _bounds_rule(place), ()
-    own = {symbol: sources[symbol] for symbol in place.dimension.size.symbols if symbol in sources}
-    depends_on = [source.place for source in own.values()]
-    if depends_on == [place]:
-        if own.popitem()[1].factor > 1:
-            yield _multiples_rule(place), ()
-    elif len(own) == len(place.dimension.size.symbols) > 0 and not _is_one_batch(place, depends_on):
-        yield _relation_rule(place, own), depends_on
+    others = _others(place, sources)
+    if others == [place]:
+        yield from _multiples_rules(place)
+    elif others and not _are_all_batches(place, others):
+        own = {symbol: sources[symbol] for symbol in sorted(place.dimension.size.symbols)}
+        yield _relation_rule(place, own), others
+
+
+def _others(place: Place, sources: Mapping[str, SymbolSource]) -> list[Place]:
+    """Return the places that decide the size of this one; none where they do not decide all of it."""
+    symbols = sorted(place.dimension.size.symbols)
+    return [sources[symbol].place for symbol in symbols] if sources.keys() >= set(symbols) else []
+
+
+def _are_all_batches(place: Place, others: Sequence[Place]) -> bool:
+    return place.is_batch and all(other.is_batch for other in others)
 
 
 def _upper(place: Place) -> int | None:
     """Return the upper bound; the batch dimension has none, since exporters invent it (FACTS.md)."""
     return None if place.is_batch else place.dimension.upper
-
-
-def _is_one_batch(place: Place, others: Sequence[Place]) -> bool:
-    """Return whether the sizes are one batch size, of which Triton's core has only one in a request."""
-    return place.is_batch and all(other.is_batch and other.dimension.size == place.dimension.size for other in others)
 
 
 def _bounds_rule(place: Place) -> Rule:
@@ -137,18 +158,17 @@ def _bounds_rule(place: Place) -> Rule:
     return rule
 
 
-def _multiples_rule(place: Place) -> Rule:
+def _multiples_rules(place: Place) -> Iterator[tuple[Rule, Sequence[Place]]]:
     ((factor, _), *rest) = place.dimension.size.terms
     offset = rest[0][0] if rest else 0
+    allowed = f"multiples of {factor}{f' plus {offset}' if offset else ''}"
 
     def rule(shapes: Shapes) -> str | None:
         size = place.size(shapes)
-        if (size - offset) % factor:
-            plus = f" plus {offset}" if offset else ""
-            return f"{place} is {size}, but the model takes multiples of {factor}{plus}"
-        return None
+        return f"{place} is {size}, but the model takes {allowed}" if (size - offset) % factor else None
 
-    return rule
+    if factor > 1:
+        yield rule, ()
 
 
 def _relation_rule(place: Place, sources: Mapping[str, SymbolSource]) -> Rule:

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from math import prod
 
 _LONG = re.compile(r"\b(\d+)L\b")  # AOTInductor prints C++: `2L*s27`
+# What polynomials are made of. Real ones are short; a hostile package could keep a parser busy without end.
+_POLYNOMIAL = re.compile(r"[A-Za-z0-9_ +*()-]{1,500}")
 _TERMS_AT_MOST = 64
 
 Monomial = tuple[str, ...]
@@ -37,12 +39,13 @@ class Size:
 
     def renamed(self, names: Mapping[str, str]) -> "Size":
         """Return this size with other names for some of its symbols."""
-        terms = (
-            (factor, tuple(sorted(names.get(symbol, symbol) for symbol in symbols))) for factor, symbols in self.terms
-        )
-        return Size(tuple(sorted(terms, key=_degree_first)))
+        renamed: Counter[Monomial] = Counter()
+        for factor, symbols in self.terms:
+            renamed[tuple(sorted(names.get(symbol, symbol) for symbol in symbols))] += factor
+        return _as_size(renamed)
 
     def __mul__(self, other: "Size") -> "Size":
+        """Return the product; raises ValueError where it has more terms than any real size."""
         return _as_size(_product(_as_polynomial(self), _as_polynomial(other)))
 
     def __str__(self) -> str:
@@ -61,6 +64,8 @@ def open_size(name: str) -> Size:
 
 def parse_size(text: str) -> Size | None:
     """Read a size as C++ source has it; None where it is no polynomial (a quotient, a maximum, ...)."""
+    if not _POLYNOMIAL.fullmatch(text):
+        return None
     try:
         return _as_size(_polynomial(ast.parse(_LONG.sub(r"\1", text.strip()), mode="eval").body))
     except (SyntaxError, ValueError, RecursionError, MemoryError):
@@ -69,7 +74,7 @@ def parse_size(text: str) -> Size | None:
 
 def _polynomial(node: ast.expr) -> Counter[Monomial]:
     match node:
-        case ast.Constant(value=int(number)):
+        case ast.Constant(value=int(number)) if not isinstance(number, bool):
             return Counter({(): number})
         case ast.Name(id=name):
             return Counter({(name,): 1})
@@ -95,7 +100,7 @@ def _product(left: Counter[Monomial], right: Counter[Monomial]) -> Counter[Monom
     for symbols, factor in left.items():
         for others, other_factor in right.items():
             product[tuple(sorted(symbols + others))] += factor * other_factor
-    if len(product) > _TERMS_AT_MOST:  # a hostile package could make it grow without end
+    if len(product) > _TERMS_AT_MOST:
         raise ValueError("too long")
     return product
 

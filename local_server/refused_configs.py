@@ -66,5 +66,5 @@ def _is_refused(text: str) -> bool:
 
 
 def _backend_line(text: str) -> int | None:
-    match = re.search(r"""^\s*backend\s*:\s*["']pytorch["']""", text, re.MULTILINE)
+    match = re.search(r"""^[^#\n]*?\bbackend\s*:\s*["']pytorch["']""", text, re.MULTILINE)
     return text.count("\n", 0, match.end()) + 1 if match else None

@@ -1,12 +1,14 @@
 """Run one tritonserver with this tree as its PyTorch backend, and leave nothing of it behind."""
 
 import contextlib
+import json
 import os
 import shutil
 import signal
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -25,6 +27,7 @@ from triton_pytorch.model_config.errors import LaunchError
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend keeps its regions
 _LOG_TAIL_LINES = 200
 _POLL_S = 0.05
+_INDEX_TIMEOUT_S = 10.0
 
 # Becomes tritonserver, after it has asked the kernel (prctl's 1 is PR_SET_PDEATHSIG) to kill it when the thread that
 # started it is gone. The stubs end by themselves when their server does.
@@ -126,6 +129,22 @@ class Server:
     def _log_tail(self) -> str:
         lines = self.log.splitlines()[-_LOG_TAIL_LINES:]
         return "\n".join(["; the end of its log:", *lines]) if lines else ""
+
+    def refused_models(self) -> dict[str, str]:
+        """Return the models that are not loaded, each with the first line of the reason; empty where nobody tells."""
+        if not any(endpoint.name == "http" for endpoint in self.endpoints):
+            return {}
+        request = urllib.request.Request(f"http://{self.http_url}/v2/repository/index", method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=_INDEX_TIMEOUT_S) as response:  # noqa: S310 - our own server
+                index = json.load(response)
+        except (OSError, ValueError):  # the index can be switched off
+            return {}
+        return {
+            model["name"]: model["reason"].splitlines()[0]
+            for model in index
+            if model.get("state") != "READY" and model.get("reason")
+        }
 
     def exit_code(self) -> int | None:
         """Return None while the server runs, else its exit code, or the negative number of the signal that ended it."""

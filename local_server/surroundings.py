@@ -33,6 +33,10 @@ def own_options(installation: Installation, directory: Path) -> list[str]:
         f"--backend-directory={directory / 'backends'}",
         # Two servers side by side must not share regions, and what a killed one leaves has to be recognisable.
         f"--backend-config=python,shm-region-prefix-name={directory.name}",
+        # tritonserver would end where one of many models does not load: serve the others, unless told otherwise.
+        "--exit-on-error=false",
+        # Many models that import torch at once on few cores take longer than the 30 s that a stub is given.
+        "--backend-config=python,stub-timeout-seconds=120",
     ]
     if installation.caches.is_dir():
         options.append(f"--cache-directory={installation.caches}")

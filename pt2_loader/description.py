@@ -5,7 +5,6 @@ by field and with one warning, and never wrong: whatever does not agree with its
 """
 
 import json
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -13,6 +12,7 @@ from triton_pytorch.io_naming.call_spec import CallSpec, read_call_spec
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.io_naming.sizes import Size, open_size, size_of
+from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.layouts import NotDenseError, find_layout
 from triton_pytorch.pt2_loader.wrapper import (
@@ -25,17 +25,11 @@ from triton_pytorch.pt2_loader.wrapper import (
     read_size_names,
     read_specs,
 )
+from triton_pytorch.pt2_loader.zero_sizes import read_possible_zeros
 
-# Compiled code that takes no harm from a dimension of size 0: it neither divides by sizes nor reduces from a starting
-# value that shows when there is nothing to reduce (the maximum of nothing).
-_HARMFUL_AT_ZERO = ("%", "div_floor", "div_trunc", "numeric_limits", "IndexValue", "elford")
-# Divisions by a number written out are none by a size: every vectorised loop has them.
-_HARMLESS = re.compile(
-    r"div_(floor|trunc)_integer\(static_cast<int64_t>\([^()]*\), static_cast<int64_t>\([1-9]\d*L\)\)"
-    r"|% static_cast<int64_t>\([1-9]\d*L\)"
-)
 # The exporter assumes that no open size is 0 or 1, so a bound that this makes holds for nothing (FACTS.md).
 _SMALLEST_EXPORTED = 2
+_NO_LIMIT = 2**63 - 1  # what torch prints for an upper bound that no int64 can break
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,15 +75,15 @@ def describe(model: PackagedModel) -> Description:
         return replace(description, warnings=("the package holds no source that describes its inputs",))
     call_spec = read_call_spec(*specs)
     outputs = tuple(Leaf(path) for path in call_spec.outputs)
-    inputs, faults, unknown = _input_leaves(model, call_spec)
-    warnings = (f"the package does not say {', '.join(unknown)}: the config is trusted there",) if unknown else ()
+    inputs, faults, unknown = _input_leaves(model, call_spec, description.counts)
+    warnings = (f"the package does not say {listed(unknown)}: the config is trusted there",) if unknown else ()
     return replace(description, inputs=inputs, outputs=outputs, faults=faults, warnings=warnings)
 
 
 def _built_for(metadata: str) -> BuiltFor:
     try:
         recorded = json.loads(metadata)
-    except ValueError:
+    except (ValueError, RecursionError):
         return BuiltFor()
     if not isinstance(recorded, dict):
         return BuiltFor()
@@ -103,38 +97,30 @@ def _built_for(metadata: str) -> BuiltFor:
 
 
 def _input_leaves(
-    model: PackagedModel, call_spec: CallSpec
+    model: PackagedModel, call_spec: CallSpec, counts: RunnerCounts | None
 ) -> tuple[tuple[Leaf, ...], tuple[str, ...], tuple[str, ...]]:
     """Return the input leaves, the faults of the package and the names of what is unknown."""
     checked = read_checked_inputs(model.wrapper)
+    if len(call_spec.inputs) != (counts.inputs if counts else len(checked)):
+        checked = {}  # leaf i is not input i
     reader = _LeafReader(
         asserted=read_asserted_inputs(model.wrapper),
         size_names=read_size_names(model.wrapper),
-        smallest=0 if model.kernels and not _is_harmed_by_zero(model) else 1,
+        possible_zeros=read_possible_zeros(model.wrapper, model.kernels),
     )
     leaves, faults, unknown = [], [], []
     for index, path in enumerate(call_spec.inputs):
+        leaf = reader.leaf(path, checked.get(index))
+        unknown += [f"the {what} of '{path}'" for what in ("dtype", "shape") if getattr(leaf, what) is None]
         try:
-            leaf = reader.leaf(path, checked.get(index))
+            leaf = reader.laid_out(leaf, checked.get(index))
         except NotDenseError as error:
-            leaf = Leaf(path)
             faults.append(
                 f"input '{path}' was exported with a tensor that is not dense in memory ({error}): "
                 "export with .contiguous() on it"
             )
         leaves.append(leaf)
-        unknown += [f"the {what} of '{path}'" for what in ("dtype", "shape") if getattr(leaf, what) is None]
     return tuple(leaves), tuple(faults), tuple(unknown)
-
-
-def _is_harmed_by_zero(model: PackagedModel) -> bool:
-    _, _, body = model.wrapper.partition("::run_impl(")
-    code = _HARMLESS.sub("", _without_comments("\n".join([body, *model.kernels])))
-    return any(token in code for token in _HARMFUL_AT_ZERO)
-
-
-def _without_comments(source: str) -> str:
-    return "\n".join(line.partition("//")[0] for line in source.splitlines())
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +129,7 @@ class _LeafReader:
 
     asserted: dict[str, AssertedInput]
     size_names: dict[tuple[str, int], str]
-    smallest: int
+    possible_zeros: frozenset[str]
 
     def leaf(self, path: LeafPath, checked: CheckedInput | None) -> Leaf:
         if checked is None:
@@ -153,12 +139,21 @@ class _LeafReader:
         if sizes is None:
             return Leaf(path, checked.dtype)
         shape = tuple(self._dimension(size, checked, dimension) for dimension, size in enumerate(sizes))
-        return Leaf(path, checked.dtype, shape, find_layout(sizes, _strides(checked, asserted)))
+        return Leaf(path, checked.dtype, shape)
+
+    def laid_out(self, leaf: Leaf, checked: CheckedInput | None) -> Leaf:
+        """Return the leaf with its memory layout; raises NotDenseError where it has none."""
+        if checked is None or leaf.shape is None:
+            return leaf
+        strides = _strides(checked, self.asserted.get(checked.name))
+        return replace(leaf, layout=find_layout([dimension.size for dimension in leaf.shape], strides))
 
     def _sizes(self, checked: CheckedInput, asserted: AssertedInput | None) -> list[Size] | None:
         """Return the sizes by dimension; None where the two places contradict each other."""
-        rank = checked.rank
-        if rank is None or (asserted is not None and len(asserted.sizes) != rank):
+        rank = checked.rank if asserted is None else len(asserted.sizes)
+        if asserted is not None and len(asserted.strides) != rank:
+            return None
+        if rank is None or not checked.dimensions <= set(range(rank)):
             return None
         sizes = []
         for dimension in range(rank):
@@ -177,10 +172,15 @@ class _LeafReader:
     def _dimension(self, size: Size, checked: CheckedInput, dimension: int) -> Dimension:
         if size.constant is not None:
             return Dimension(size, size.constant, size.constant)
-        lower = checked.lower.get(dimension, self.smallest)
-        if lower == size.value(dict.fromkeys(size.symbols, _SMALLEST_EXPORTED)):
-            lower = size.value(dict.fromkeys(size.symbols, self.smallest))
-        return Dimension(size, lower, checked.upper.get(dimension))
+        upper = checked.upper.get(dimension)
+        return Dimension(size, self._lower(size, checked.lower.get(dimension)), None if upper == _NO_LIMIT else upper)
+
+    def _lower(self, size: Size, stated: int | None) -> int:
+        """Return the lower bound that holds: the stated one, unless it comes of what the exporter assumes."""
+        is_growing = all(factor > 0 for factor, symbols in size.terms if symbols)
+        assumed = size.value(dict.fromkeys(size.symbols, _SMALLEST_EXPORTED))
+        smallest = size.value({name: 0 if name in self.possible_zeros else 1 for name in size.symbols})
+        return max(0, smallest if is_growing and stated in (None, assumed) else stated or 0)
 
 
 def _strides(checked: CheckedInput, asserted: AssertedInput | None) -> dict[int, Size]:

@@ -1,11 +1,8 @@
 """The order in memory in which a compiled model expects a tensor, found from sizes and strides."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from collections.abc import Mapping, Sequence
 
 from triton_pytorch.io_naming.sizes import Size, size_of
-
-_RANK_AT_MOST = 6  # 720 orders; nobody permutes tensors of more dimensions
 
 ROW_MAJOR = None
 
@@ -17,29 +14,34 @@ class NotDenseError(ValueError):
 def find_layout(sizes: Sequence[Size], strides: Mapping[int, Size]) -> tuple[int, ...] | None:
     """Return the dimensions from the outermost in memory to the innermost, or ROW_MAJOR.
 
-    `strides` holds the known ones by dimension. Raises NotDenseError where no dense tensor has them.
+    `strides` holds the known ones by dimension; those of dimensions of size 1 mean nothing. Raises NotDenseError
+    where no dense tensor has them.
     """
-    known = {dimension: stride for dimension, stride in strides.items() if sizes[dimension].constant not in (0, 1)}
     if any(size.constant == 0 for size in sizes):
         return ROW_MAJOR
-    for layout in _layouts(len(sizes)):
-        dense = _dense_strides(sizes, layout)
-        if all(dense[dimension] == stride for dimension, stride in known.items()):
-            return ROW_MAJOR if layout == tuple(range(len(sizes))) else layout
-    raise NotDenseError(f"strides {', '.join(map(str, strides.values()))}")
+    single = [dimension for dimension, size in enumerate(sizes) if size.constant == 1]
+    order = _order(sizes, strides, [dimension for dimension in range(len(sizes)) if dimension not in single])
+    return ROW_MAJOR if order == sorted(order) else (*single, *order)
 
 
-def _layouts(rank: int) -> Iterator[tuple[int, ...]]:
-    """Yield row-major first, then all other orders."""
-    if rank <= _RANK_AT_MOST:
-        yield from permutations(range(rank))
-    else:
-        yield tuple(range(rank))
+def _order(sizes: Sequence[Size], strides: Mapping[int, Size], waiting: list[int]) -> list[int]:
+    """Go from the innermost dimension outwards: the next one has the product of the sizes so far as its stride."""
+    order: list[int] = []
+    stride = size_of(1)
+    while any(dimension in strides for dimension in waiting):
+        fitting = [dimension for dimension in waiting if strides.get(dimension) == stride]
+        unknown = [dimension for dimension in waiting if dimension not in strides]
+        if not fitting and not unknown:
+            raise NotDenseError(f"strides {', '.join(map(str, strides.values()))}")
+        chosen = (fitting or unknown)[-1]
+        order.insert(0, chosen)
+        waiting.remove(chosen)
+        stride = _product(stride, sizes[chosen])
+    return waiting + order
 
 
-def _dense_strides(sizes: Sequence[Size], layout: Sequence[int]) -> dict[int, Size]:
-    strides, stride = {}, size_of(1)
-    for dimension in reversed(layout):
-        strides[dimension] = stride
-        stride = stride * sizes[dimension]
-    return strides
+def _product(stride: Size, size: Size) -> Size:
+    try:
+        return stride * size
+    except ValueError as error:
+        raise NotDenseError("strides that are no products of its sizes") from error

@@ -1,10 +1,10 @@
-"""What the C++ wrapper source beside a compiled library says of its model, read as text and without torch.
+"""What the C++ sources beside a compiled library say of its model, read as text and without torch.
 
 AOTInductor keeps the generated `*.wrapper.cpp` in the package. Its shape belongs to a torch release (this is 2.13's):
-what is not found there is unknown, and what it says twice must agree.
+what is not found there is unknown, and so is what it says twice and differently.
 
     inputs_info_[0].name = "arg0_1";                          each input's name in the source
-    in_spec_ = R"([1, {...}])"; out_spec_ = ...               the call spec
+    in_spec_ = R"([1, {...}])"; out_spec_ = ...               the call spec; a long one is cut into several R"(...)"
     AOTInductorModelBase(2, 1, 0, ..., true) {                inputs, outputs, constants, weights in the library
     static void check_input_0(...) {                          dtype, sizes, bounds and some strides of each input:
         int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
@@ -14,27 +14,48 @@ what is not found there is unknown, and what it says twice must agree.
     int64_t s27 = arg0_1_size[0];  int64_t s9 = s27;          names of open sizes, and which are the same
     assert_size_stride(arg0_1, {s27, 3L}, {3L, 1L}, "input")  sizes and strides with their relations; absent for
                                                               inputs that the model does not read
+
+Every statement stands at the beginning of a line, and is looked for only there: the names of weights, the keys of
+the call spec and comments can hold any text, but no line of their own.
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from triton_pytorch.io_naming.sizes import Size, parse_size
 
+# Numbers are read up to 19 digits, as many as an int64 has: Python refuses to convert very long ones.
 _COUNTS = re.compile(
-    r"AOTInductorModelBase\(\s*(?P<inputs>\d+),\s*(?P<outputs>\d+),\s*(?P<constants>\d+),"
-    r"[^{]*?\b(?P<weights_in_library>true|false)\s*\)\s*\{"
+    r"^\s*: AOTInductorModelBase\(\s*(?P<inputs>\d{1,9}),\s*(?P<outputs>\d{1,9}),\s*(?P<constants>\d{1,9}),"
+    r"[^{]*?\b(?P<weights_in_library>true|false)\s*\)\s*\{",
+    re.MULTILINE,
 )
-_SPEC = r'\b{}_spec_ = R"\((.*?)\)";'
-_CHECK = re.compile(r"static void check_input_(?P<index>\d+)\((?P<body>.*?)\n\}\n", re.DOTALL)
-_HANDLE = re.compile(r"ConstantHandle (?P<name>\w+) = ConstantHandle\(input_handles\[(?P<index>\d+)\]\)")
-_DTYPE = re.compile(r"_expected_dtype = aoti_torch_dtype_(\w+)\(\)")
-_FIXED = re.compile(r"if \((\d+)L? != \w+_(size|stride)\[(\d+)\]\)")
-_BOUND = re.compile(r"if \(\w+_size\[(\d+)\] ([<>]) (\d+)L?\)")
-_ASSERTED = re.compile(r"assert_size_stride\((?P<name>\w+), \{(?P<sizes>.*?)\}, \{(?P<strides>.*?)\}, \"input\"\)")
-_NAMED_SIZE = re.compile(r"int64_t (?P<symbol>\w+) = (?P<name>\w+)_size\[(?P<dimension>\d+)\];")
-_SAME_SIZE = re.compile(r"int64_t (?P<alias>[a-z]+\d+) = (?P<symbol>[a-z]+\d+);")
+_SPEC = r'^\s*{}_spec_ =\s*((?:R"\(.*\)"\s*)+);'
+_SPEC_PART = re.compile(r'R"\((.*)\)"')
+_CHECK = re.compile(r"^(?:AOTI_NOINLINE )?static void check_input_(\d{1,9})\(", re.MULTILINE)
+_HANDLE = re.compile(
+    r"^\s*ConstantHandle (?P<name>\w+) = ConstantHandle\(input_handles\[(?P<index>\d{1,9})\]\);", re.MULTILINE
+)
+_TYPE = r"bool|bfloat16|u?int(?:8|16|32|64)|float(?:16|32|64|8_\w+)|complex(?:32|64|128)"
+_DTYPE = re.compile(
+    r"^\s*int32_t (?P<name>\w+)_expected_dtype = aoti_torch_dtype_(?P<dtype>" + _TYPE + r")\(\);", re.MULTILINE
+)
+_FIXED = re.compile(
+    r"^\s*if \((?P<number>\d{1,19})L? != (?P<name>\w+)_(?P<what>size|stride)\[(?P<dimension>\d{1,2})\]\)", re.MULTILINE
+)
+_BOUND = re.compile(
+    r"^\s*if \((?P<name>\w+)_size\[(?P<dimension>\d{1,2})\] (?P<what>[<>]) (?P<number>-?\d{1,19})L?\)", re.MULTILINE
+)
+_ASSERTED = re.compile(
+    r"^\s*(?:if \(\w+\(\)\) \{ )?assert_size_stride\((?P<name>\w+), \{(?P<lists>[^\"\n]*)\}, \"input\"\);", re.MULTILINE
+)
+_NAMED_SIZE = re.compile(r"^\s*int64_t (?P<symbol>\w+) = (?P<name>\w+)_size\[(?P<dimension>\d{1,2})\];", re.MULTILINE)
+_SAME_SIZE = re.compile(r"^\s*int64_t (?P<alias>[a-z]+\d+) = (?P<symbol>[a-z]+\d+);", re.MULTILINE)
+
+Key = TypeVar("Key")
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +68,7 @@ class RunnerCounts:
     are_weights_in_library: bool
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class CheckedInput:
     """What `check_input_N` states of an input, by dimension."""
 
@@ -59,10 +80,22 @@ class CheckedInput:
     upper: dict[int, int] = field(default_factory=dict)
 
     @property
+    def dimensions(self) -> frozenset[int]:
+        """The dimensions that something is said of."""
+        return frozenset().union(self.sizes, self.strides, self.lower, self.upper)
+
+    @property
     def rank(self) -> int | None:
-        """The number of dimensions; None where some are not spoken of."""
-        spoken_of = self.sizes.keys() | self.lower.keys()
-        return len(spoken_of) if spoken_of == set(range(len(spoken_of))) else None
+        """The number of dimensions; None where it cannot be told.
+
+        Each dimension has a fixed size or bounds. A builder can leave the lower bounds out; then it is a stride that
+        betrays an open dimension, since the innermost one's is a number.
+        """
+        open_ones = self.lower.keys() | self.upper.keys()
+        sized = self.sizes.keys() | self.lower.keys()
+        if self.sizes.keys() & open_ones or not sized == self.dimensions == set(range(len(sized))):
+            return None
+        return len(sized)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,65 +108,95 @@ class AssertedInput:
 
 def read_counts(source: str) -> RunnerCounts | None:
     """Return the counts, or None where the source does not say."""
-    match = _COUNTS.search(source)
-    if match is None:
-        return None
-    return RunnerCounts(
-        inputs=int(match["inputs"]),
-        outputs=int(match["outputs"]),
-        constants=int(match["constants"]),
-        are_weights_in_library=match["weights_in_library"] == "true",
+    return _only(
+        RunnerCounts(
+            inputs=int(match["inputs"]),
+            outputs=int(match["outputs"]),
+            constants=int(match["constants"]),
+            are_weights_in_library=match["weights_in_library"] == "true",
+        )
+        for match in _COUNTS.finditer(source)
     )
 
 
 def read_specs(source: str) -> tuple[str, str] | None:
     """Return the input and the output spec as torch's pytree JSON, or None where they are not there."""
-    specs = [re.search(_SPEC.format(direction), source, re.DOTALL) for direction in ("in", "out")]
-    return (specs[0][1], specs[1][1]) if specs[0] and specs[1] else None
+    in_spec, out_spec = (_only(_spec_texts(source, direction)) for direction in ("in", "out"))
+    return (in_spec, out_spec) if in_spec is not None and out_spec is not None else None
+
+
+def _spec_texts(source: str, direction: str) -> Iterator[str]:
+    for match in re.finditer(_SPEC.format(direction), source, re.MULTILINE):
+        yield "".join(_SPEC_PART.findall(match[1]))
 
 
 def read_checked_inputs(source: str) -> dict[int, CheckedInput]:
     """Return what the check functions state, by the position of the input."""
-    return {index: checked for index, checked in map(_checked_input, _CHECK.finditer(source)) if checked is not None}
+    _, *parts = _CHECK.split(source)
+    functions = zip(map(int, parts[::2]), parts[1::2], strict=True)
+    checked = ((index, _checked_input(index, text)) for index, text in functions)
+    return {index: agreed for index, agreed in _agreed(checked).items() if agreed is not None}
 
 
-def _checked_input(match: re.Match[str]) -> tuple[int, CheckedInput | None]:
-    index, body = int(match["index"]), match["body"]
+def _checked_input(index: int, text: str) -> CheckedInput | None:
+    body, end, _ = text.partition("\n}")
     handle = _HANDLE.search(body)
-    if handle is None or int(handle["index"]) != index:
-        return index, None
-    dtype = _DTYPE.search(body)
-    checked = CheckedInput(handle["name"], dtype[1] if dtype else None)
-    for number, what, dimension in _FIXED.findall(body):
-        (checked.sizes if what == "size" else checked.strides)[int(dimension)] = int(number)
-    for dimension, sign, number in _BOUND.findall(body):
-        (checked.lower if sign == "<" else checked.upper)[int(dimension)] = int(number)
-    return index, checked
+    if not end or handle is None or int(handle["index"]) != index:
+        return None
+    if f"{handle['name']}_expected_device_type = " not in body:  # the last check: without it, the end is missing
+        return None
+
+    def own(pattern: re.Pattern[str]) -> list[re.Match[str]]:
+        return [match for match in pattern.finditer(body) if match["name"] == handle["name"]]
+
+    def numbers(pattern: re.Pattern[str], what: str) -> dict[int, int]:
+        return _agreed(
+            (int(match["dimension"]), int(match["number"])) for match in own(pattern) if match["what"] == what
+        )
+
+    return CheckedInput(
+        handle["name"],
+        dtype=_only(match["dtype"] for match in own(_DTYPE)),
+        sizes=numbers(_FIXED, "size"),
+        strides=numbers(_FIXED, "stride"),
+        lower=numbers(_BOUND, "<"),
+        upper=numbers(_BOUND, ">"),
+    )
 
 
 def read_asserted_inputs(source: str) -> dict[str, AssertedInput]:
     """Return what the assertions state, by the name of the input in the source."""
-    aliases = {match["alias"]: match["symbol"] for match in _SAME_SIZE.finditer(source)}
-    return {
-        match["name"]: AssertedInput(
-            tuple(_size(element, aliases) for element in _elements(match["sizes"])),
-            tuple(_size(element, aliases) for element in _elements(match["strides"])),
-        )
-        for match in _ASSERTED.finditer(source)
-    }
+    aliases = read_aliases(source)
+    stated = ((match["name"], _asserted_input(match["lists"], aliases)) for match in _ASSERTED.finditer(source))
+    return {name: asserted for name, asserted in _agreed(stated).items() if asserted is not None}
+
+
+def _asserted_input(lists: str, aliases: dict[str, str]) -> AssertedInput | None:
+    match lists.split("}, {"):
+        case [sizes, strides]:
+            return AssertedInput(read_sizes(sizes, aliases), read_sizes(strides, aliases))
+    return None
 
 
 def read_size_names(source: str) -> dict[tuple[str, int], str]:
     """Return the name of an open size by the input's name in the source and the dimension."""
-    return {(match["name"], int(match["dimension"])): match["symbol"] for match in _NAMED_SIZE.finditer(source)}
+    return _agreed(
+        ((match["name"], int(match["dimension"])), match["symbol"]) for match in _NAMED_SIZE.finditer(source)
+    )
 
 
-def _size(text: str, aliases: dict[str, str]) -> Size | None:
-    size = parse_size(text)
-    return size.renamed(aliases) if size is not None else None
+def read_aliases(source: str) -> dict[str, str]:
+    """Return the second names of open sizes, each with the name that the rest of the source goes by."""
+    return _agreed((match["alias"], match["symbol"]) for match in _SAME_SIZE.finditer(source))
 
 
-def _elements(text: str) -> Iterator[str]:
+def read_sizes(text: str, aliases: dict[str, str]) -> tuple[Size | None, ...]:
+    """Read the inside of a list such as `{s27, 2L*s9}`; None for what is no polynomial."""
+    sizes = map(parse_size, elements(text))
+    return tuple(size.renamed(aliases) if size is not None else None for size in sizes)
+
+
+def elements(text: str) -> Iterator[str]:
     """Split `s27, 3L` or `s27, ` at the commas that stand outside of parentheses."""
     depth, element = 0, ""
     for character in text:
@@ -145,3 +208,16 @@ def _elements(text: str) -> Iterator[str]:
             element += character
     if element.strip():
         yield element
+
+
+def _agreed(statements: Iterable[tuple[Key, Value]]) -> dict[Key, Value]:
+    """Return what is stated of each key, without those of which different things are stated."""
+    stated: dict[Key, list[Value]] = {}
+    for key, value in statements:
+        stated.setdefault(key, []).append(value)
+    return {key: values[0] for key, values in stated.items() if all(value == values[0] for value in values)}
+
+
+def _only(values: Iterable[Value]) -> Value | None:
+    """Return the one value that is there; None where there is none, or where there are different ones."""
+    return _agreed((None, value) for value in values).get(None)

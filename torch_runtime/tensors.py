@@ -1,5 +1,7 @@
 """Tensors between Triton's memory and the model's: aligned and contiguous on the way in, contiguous on the way out."""
 
+from math import prod
+
 import torch
 from torch.utils.dlpack import from_dlpack, to_dlpack  # type: ignore[attr-defined]  # torch's __all__ leaves it out
 
@@ -28,9 +30,10 @@ def as_model_input(tensor: torch.Tensor, device: torch.device, layout: tuple[int
 def as_response_output(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor contiguous, in the strict sense of Triton's Python backend.
 
-    Zero-size tensors keep odd strides through torch's `contiguous()`, and the Python backend calls those not
-    contiguous (public case 9): they are built afresh.
+    That one wants each stride to be the product of the sizes behind it, of zeros too, where torch counts them as 1
+    (public case 9).
     """
     if tensor.numel() == 0:
-        return torch.empty(tensor.shape, dtype=tensor.dtype)
+        strides = [prod(tensor.shape[dimension + 1 :]) for dimension in range(tensor.dim())]
+        return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype)
     return tensor.contiguous()

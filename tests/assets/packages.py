@@ -43,11 +43,17 @@ def package_paths(names: Iterable[str]) -> dict[str, Path]:
     missing = [f"{name}={path}" for name, path in paths.items() if not path.exists()]
     if missing:
         CACHE.mkdir(parents=True, exist_ok=True)
-        print(f"compiling {len(missing)} packages, 5 to 40 s each, kept in {CACHE}", file=sys.__stderr__, flush=True)
+        names = ", ".join(argument.partition("=")[0] for argument in missing)
+        announce(f"compiling {names} (5 to 40 s each, kept in {CACHE})")
         subprocess.run(
             [sys.executable, "-W", "ignore", __file__, *missing], check=True, timeout=_COMPILE_LIMIT_S, cwd=CACHE
         )
     return paths
+
+
+def announce(text: str) -> None:
+    """Tell the user why it takes so long; tests/conftest.py puts pytest's terminal in place of this."""
+    print(text, flush=True)
 
 
 def _key(build: Builder) -> str:
@@ -236,6 +242,192 @@ def linear_65_mb(path: Path) -> None:
 
     batch = {0: torch.export.Dim("batch", min=1, max=64)}
     compile_to(path, torch.nn.Linear(4096, 4096), (torch.randn(2, 4096),), dynamic_shapes=(batch,))
+
+
+@builder
+def typed(path: Path) -> None:
+    """Inputs of fp16, bf16, bool, uint8 and int64 in one batch; the ids look up rows of a table of ten."""
+    import torch
+
+    def forward(self: Any, *, half: Any, brain: Any, mask: Any, pixels: Any, ids: Any) -> Any:
+        return half * 2, brain + 1, torch.where(mask, pixels, pixels + 1), self.table[ids].sum(-1)
+
+    model = module(forward)
+    model.register_buffer("table", torch.arange(30.0).reshape(10, 3))
+    kwargs = {
+        "half": torch.ones(2, 3, dtype=torch.float16),
+        "brain": torch.ones(2, 3, dtype=torch.bfloat16),
+        "mask": torch.ones(2, 3, dtype=torch.bool),
+        "pixels": torch.ones(2, 3, dtype=torch.uint8),
+        "ids": torch.ones(2, 2, dtype=torch.int64),
+    }
+    batch = torch.export.Dim("batch")
+    compile_to(path, model, (), kwargs, dynamic_shapes={name: {0: batch} for name in kwargs})
+
+
+@builder
+def scalar_inputs(path: Path) -> None:
+    """A 0-d input between one that is read and one that is not."""
+    import torch
+
+    n, m = torch.export.Dim("n", min=1, max=1000), torch.export.Dim("m", min=1, max=500)
+    compile_to(
+        path,
+        module(lambda self, x, k, unused: (x * k, x.sum(), k + 1)),
+        (torch.randn(4), torch.tensor(2.0), torch.randn(5, 3)),
+        dynamic_shapes=({0: n}, {}, {0: torch.export.Dim("u", min=1, max=64), 1: m}),
+    )
+
+
+@builder
+def aliases(path: Path) -> None:
+    """Outputs that are the input, a view of it, and one tensor twice; and an input that is not read."""
+    import torch
+
+    def forward(self: Any, x: Any, unused: Any) -> Any:
+        y = x + 1
+        return x, x[:, :2], y, y
+
+    batch, m = torch.export.Dim("batch"), torch.export.Dim("m", min=1, max=500)
+    compile_to(
+        path,
+        module(forward),
+        (torch.randn(2, 4), torch.randn(2, 5, 3)),
+        dynamic_shapes=({0: batch}, {0: batch, 1: m}),
+    )
+
+
+@builder
+def relations(path: Path) -> None:
+    """Open dimensions that are equal, twice another, one more than another, and a multiple of four."""
+    import torch
+
+    def forward(self: Any, a: Any, twice: Any, *, longer: Any, table: Any, quads: Any) -> Any:
+        return torch.cat([a, a]) + twice, a + longer[1:], table * a, quads.view(-1, 4) + 1
+
+    n, m = torch.export.Dim("n", min=1, max=100), torch.export.Dim("m", min=1, max=50)
+    q = torch.export.Dim("q", min=1, max=100)
+    compile_to(
+        path,
+        module(forward),
+        (torch.randn(3), torch.randn(6)),
+        {"longer": torch.randn(4), "table": torch.randn(5, 3), "quads": torch.randn(8)},
+        dynamic_shapes={
+            "a": {0: n},
+            "twice": {0: 2 * n},
+            "longer": {0: n + 1},
+            "table": {0: m, 1: n},
+            "quads": {0: 4 * q},
+        },
+    )
+
+
+@builder
+def sum_of_two(path: Path) -> None:
+    """An open dimension that the exporter found to be the sum of two others."""
+    import torch
+
+    compile_to(
+        path,
+        module(lambda self, x, y, both: torch.cat([x, y]) + both),
+        (torch.randn(3), torch.randn(4), torch.randn(7)),
+        dynamic_shapes=({0: torch.export.Dim.AUTO},) * 3,
+    )
+
+
+@builder
+def attention(path: Path) -> None:
+    """A batch, and two lengths of which one is shared by two inputs."""
+    import torch
+
+    def forward(self: Any, query: Any, key: Any, value: Any) -> Any:
+        return torch.softmax(query @ key.transpose(1, 2), -1) @ value
+
+    batch, n, m = torch.export.Dim("batch"), torch.export.Dim("n", max=1000), torch.export.Dim("m", max=500)
+    compile_to(
+        path,
+        module(forward),
+        (torch.randn(2, 5, 4), torch.randn(2, 7, 4), torch.randn(2, 7, 4)),
+        dynamic_shapes=({0: batch, 1: n}, {0: batch, 1: m}, {0: batch, 1: m}),
+    )
+
+
+@builder
+def laid_out(path: Path) -> None:
+    """An image in channels_last, and a transposed matrix, both read by kernels that count on it.
+
+    The exporter makes up a bound of 15 for the batch, because of the convolution.
+    """
+    import torch
+
+    torch.manual_seed(0)
+    model = module(lambda self, image, rows: (self.convolution(image + self.shift), rows * self.factors))
+    model.convolution = torch.nn.Conv2d(3, 4, 3)
+    model.register_buffer("shift", torch.arange(3.0).reshape(3, 1, 1))
+    model.register_buffer("factors", torch.arange(4.0))
+    auto, batch = torch.export.Dim.AUTO, torch.export.Dim("batch")
+    compile_to(
+        path,
+        model,
+        (torch.randn(2, 3, 8, 8).to(memory_format=torch.channels_last), torch.randn(4, 2).t()),
+        dynamic_shapes=({0: batch, 2: auto, 3: auto}, {0: batch}),
+    )
+
+
+@builder
+def counting(path: Path) -> None:
+    """A model that writes to its input and to a buffer, which counts over requests."""
+    import torch
+
+    def forward(self: Any, x: Any, y: Any) -> Any:
+        x.add_(1)
+        self.calls.add_(torch.tensor([1.0, 2.0]))
+        return x * y, y + self.calls
+
+    model = module(forward)
+    model.register_buffer("calls", torch.tensor([0.0, 5.0]))
+    batch = {0: torch.export.Dim("batch")}
+    compile_to(path, model, (torch.randn(3, 2), torch.randn(3, 2)), dynamic_shapes=(batch, batch))
+
+
+@builder
+def edges(path: Path) -> None:
+    """Fixed sizes of 1 and 0, and a maximum, which nothing at all does not have."""
+    import torch
+
+    compile_to(
+        path,
+        module(lambda self, one, rows, none: (one + rows, torch.cat([none, rows]), rows.amax(0))),
+        (torch.randn(1, 3), torch.randn(4, 3), torch.randn(0, 3)),
+        dynamic_shapes=({}, {0: torch.export.Dim("n", max=1000)}, {}),
+    )
+
+
+@builder
+def fixed_rows(path: Path) -> None:
+    """The first and the last token, and the second row: none of them is there whatever the open sizes are."""
+    import torch
+
+    n, m = torch.export.Dim("n", max=1000), torch.export.Dim("m", max=500)
+    compile_to(
+        path,
+        module(lambda self, tokens, rows: (tokens[:, 0] + tokens[:, -1], rows[1] * 2)),
+        (torch.randn(2, 5, 4), torch.randn(4, 3)),
+        dynamic_shapes=({0: torch.export.Dim("batch"), 1: n}, {0: m}),
+    )
+
+
+@builder
+def unstated(path: Path) -> None:
+    """Relations that the exporter finds and the package does not state: half another, a multiple of four."""
+    import torch
+
+    compile_to(
+        path,
+        module(lambda self, x, half, quads: (x[::2] + half, quads.view(-1, 4) + 1)),
+        (torch.randn(8), torch.randn(4), torch.randn(12)),
+        dynamic_shapes=({0: torch.export.Dim.AUTO},) * 3,
+    )
 
 
 def main(arguments: list[str]) -> None:

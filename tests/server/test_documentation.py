@@ -40,9 +40,8 @@ def run_python(code: str, directory: Path) -> str:
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     """A server on the README's model, beside one whose config has a slip."""
     directory = tmp_path_factory.mktemp("readme")
-    for model in ("nested", "slip"):
-        (directory / "models" / model / "1").mkdir(parents=True)
     run_python(block("python", after="The model is any"), directory)
+    (directory / "models" / "slip" / "1").mkdir(parents=True)
     (directory / "models/slip/1/model.pt2").symlink_to(directory / "models/nested/1/model.pt2")
     config = block("", after="Its config.pbtxt")
     (directory / "models/nested/config.pbtxt").write_text(config, encoding="utf-8")

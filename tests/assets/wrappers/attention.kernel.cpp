@@ -1,0 +1,96 @@
+
+#include <torch/csrc/inductor/cpp_prefix.h>
+extern "C"  void  cpp_fused__softmax_0(const float* in_ptr0,
+                       float* out_ptr0,
+                       float* out_ptr1,
+                       float* out_ptr2,
+                       const int64_t ks0,
+                       const int64_t ks1,
+                       const int64_t ks2)
+{
+    std::atomic<int> inductor_cpu_integer_div_error{0};
+    inductor_cpu_integer_div_error_flag = &inductor_cpu_integer_div_error;
+    {
+        std::unique_ptr<float []> buf_local_buffer_data_0 = std::make_unique<float []>(ks2);
+        float* local_buffer_data_0 = buf_local_buffer_data_0.get();
+        #pragma GCC ivdep
+        for(int64_t x0=static_cast<int64_t>(0L); x0<static_cast<int64_t>(ks0*ks1); x0+=static_cast<int64_t>(1L))
+        {
+            {
+                float tmp_acc0 = -std::numeric_limits<float>::infinity();
+                at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(-std::numeric_limits<float>::infinity());
+                for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(ks2); x1+=static_cast<int64_t>(16L))
+                {
+                    {
+                        if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L))))))
+                        {
+                            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + ks2*x0), static_cast<int64_t>(16));
+                            tmp_acc0_vec = at::vec::maximum(tmp_acc0_vec, tmp0);
+                        }
+                        if(C10_UNLIKELY(x1 >= static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))) && x1 < static_cast<int64_t>(ks2)))
+                        {
+                            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + ks2*x0), static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                            tmp_acc0_vec = max_masked_reduce(tmp_acc0_vec, tmp0, static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                        }
+                    }
+                }
+                tmp_acc0 = max_propagate_nan(tmp_acc0, at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, at::vec::Vectorized<float>& y) { return at::vec::maximum(x, y); }, tmp_acc0_vec));
+                out_ptr0[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+            }
+            {
+                float tmp_acc0 = 0;
+                at::vec::Vectorized<float> tmp_acc0_vec = at::vec::Vectorized<float>(0);
+                for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(ks2); x1+=static_cast<int64_t>(16L))
+                {
+                    {
+                        if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L))))))
+                        {
+                            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + ks2*x0), static_cast<int64_t>(16));
+                            auto tmp1 = out_ptr0[static_cast<int64_t>(x0)];
+                            auto tmp2 = at::vec::Vectorized<float>(tmp1);
+                            auto tmp3 = tmp0 - tmp2;
+                            auto tmp4 = tmp3.exp();
+                            tmp4.store(local_buffer_data_0 + static_cast<int64_t>(x1));
+                            tmp_acc0_vec = tmp_acc0_vec + tmp4;
+                        }
+                        if(C10_UNLIKELY(x1 >= static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))) && x1 < static_cast<int64_t>(ks2)))
+                        {
+                            auto tmp0 = at::vec::Vectorized<float>::loadu(in_ptr0 + static_cast<int64_t>(x1 + ks2*x0), static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                            auto tmp1 = out_ptr0[static_cast<int64_t>(x0)];
+                            auto tmp2 = at::vec::Vectorized<float>(tmp1);
+                            auto tmp3 = tmp0 - tmp2;
+                            auto tmp4 = tmp3.exp();
+                            tmp4.store(local_buffer_data_0 + static_cast<int64_t>(x1), static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                            tmp_acc0_vec = sum_masked_reduce(tmp_acc0_vec, tmp4, static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                        }
+                    }
+                }
+                tmp_acc0 = tmp_acc0 + at::vec::vec_reduce_all<float, 1>([](at::vec::Vectorized<float>& x, at::vec::Vectorized<float>& y) { return x + y; }, tmp_acc0_vec);
+                out_ptr1[static_cast<int64_t>(x0)] = static_cast<float>(tmp_acc0);
+            }
+            for(int64_t x1=static_cast<int64_t>(0L); x1<static_cast<int64_t>(ks2); x1+=static_cast<int64_t>(16L))
+            {
+                {
+                    if(C10_LIKELY(x1 >= static_cast<int64_t>(0) && x1 < static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L))))))
+                    {
+                        auto tmp0 = at::vec::Vectorized<float>::loadu(local_buffer_data_0 + static_cast<int64_t>(x1), static_cast<int64_t>(16));
+                        auto tmp1 = out_ptr1[static_cast<int64_t>(x0)];
+                        auto tmp2 = at::vec::Vectorized<float>(tmp1);
+                        auto tmp3 = tmp0 / tmp2;
+                        tmp3.store(out_ptr2 + static_cast<int64_t>(x1 + ks2*x0));
+                    }
+                    if(C10_UNLIKELY(x1 >= static_cast<int64_t>(16L*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))) && x1 < static_cast<int64_t>(ks2)))
+                    {
+                        auto tmp0 = at::vec::Vectorized<float>::loadu(local_buffer_data_0 + static_cast<int64_t>(x1), static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                        auto tmp1 = out_ptr1[static_cast<int64_t>(x0)];
+                        auto tmp2 = at::vec::Vectorized<float>(tmp1);
+                        auto tmp3 = tmp0 / tmp2;
+                        tmp3.store(out_ptr2 + static_cast<int64_t>(x1 + ks2*x0), static_cast<int64_t>(ks2 + (-16L)*(c10::div_floor_integer(static_cast<int64_t>(ks2), static_cast<int64_t>(16L)))));
+                    }
+                }
+            }
+        }
+    }
+    inductor_cpu_integer_div_error_flag = nullptr;
+    inductor_cpu_throw_if_integer_div_error(inductor_cpu_integer_div_error);
+}

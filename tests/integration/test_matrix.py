@@ -1,0 +1,85 @@
+"""The matrix of small packages: each served right, and then with every entry of its config changed, one at a time."""
+
+import pytest
+import torch
+
+from triton_pytorch.tests.integration.conftest import Serve
+from triton_pytorch.tests.integration.matrix import (
+    ROWS,
+    Outcomes,
+    Row,
+    a_tensor,
+    as_sent,
+    eager_results,
+    is_equal,
+    try_changes,
+)
+
+# What a package does not state, so that nobody can check it (docs/packages.md, "What cannot be checked"). These fail
+# here as long as torch does not write it down.
+NOT_STATED = {
+    "unstated": "the package does not state the relation between the sizes",
+    "fixed_rows": "a size that has to be 2 at least is written like one that may be 1",
+}
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: row.package)
+def test_the_right_config_answers_like_eager(serve: Serve, row: Row) -> None:
+    model = serve(row.package, row.inputs, row.outputs, max_batch_size=row.max_batch_size)
+    generator = torch.Generator().manual_seed(0)
+    sent = [
+        [a_tensor(entry["data_type"], shape, generator) for entry, shape in zip(row.inputs, shapes, strict=True)]
+        for shapes in (row.shapes(*sizes) for sizes in row.sizes)
+    ]
+    names = [entry["name"] for entry in row.inputs]
+
+    responses = model.execute(
+        *(model.request({name: as_sent(x) for name, x in zip(names, tensors, strict=True)}) for tensors in sent)
+    )
+
+    for calls, (response, tensors) in enumerate(zip(responses, sent, strict=True)):
+        assert response.error() is None, response.error().message()
+        answer = {tensor.name(): tensor.data for tensor in response.output_tensors()}
+        for entry, expected in zip(row.outputs, eager_results(row, tensors, calls) or [], strict=True):
+            assert is_equal(answer[entry["name"]], as_sent(expected)), entry["name"]
+
+
+def test_more_rows_than_the_exporter_made_up_are_warned_of_and_answered_right(serve: Serve) -> None:
+    row = next(row for row in ROWS if row.package == "laid_out")
+    model = serve(row.package, row.inputs, row.outputs, max_batch_size=32)
+    image, rows = torch.randn(20, 3, 5, 6), torch.randn(20, 4)
+    answer = model.infer({"ARGS[0]": image, "ARGS[1]": rows})
+    for entry, expected in zip(row.outputs, row.eager(image, rows), strict=True):
+        assert is_equal(answer[entry["name"]], expected)
+    warnings = [text for level, text in model.logger.lines if level == "warn"]
+    sentence = "the config has max_batch_size: 32, but the model was exported for at most 15 rows"
+    assert any(sentence in text for text in warnings)
+
+
+@pytest.fixture(scope="module")
+def outcomes() -> Outcomes:
+    return try_changes([row.package for row in ROWS])
+
+
+@pytest.mark.parametrize(
+    "package",
+    [
+        pytest.param(
+            row.package,
+            marks=pytest.mark.xfail(reason=NOT_STATED.get(row.package, ""), condition=row.package in NOT_STATED),
+        )
+        for row in ROWS
+    ],
+)
+def test_a_changed_config_is_refused_or_answers_right(outcomes: Outcomes, package: str) -> None:
+    row = next(row for row in ROWS if row.package == package)
+    outcome = outcomes[package]
+    assert outcome.third == []
+    # No other type is ever right; an output's is known at the first request only.
+    assert outcome.counts["dtype: refused"] == 13 * len(row.inputs) + len(row.outputs)
+    assert outcome.counts["dtype: every request refused"] == 12 * len(row.outputs)
+    assert outcome.counts["rank: refused"] > 0
+    assert outcome.counts["name: refused"] > 0
+    assert outcome.counts["dim: right"] > 0
+    assert outcome.counts["batch: refused"] > 0
+    assert outcome.counts["batch: right"] == (1 if row.max_batch_size else 0)

@@ -1,0 +1,25 @@
+"""Leaves print as the names that a config writes, and shapes as messages show them."""
+
+import pytest
+
+from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.io_naming.sizes import open_size, parse_size, size_of
+
+
+def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
+    leaf = Leaf(LeafPath("ARGS", ("2", "keyA")))
+    assert str(leaf) == "ARGS[2][keyA]"
+    assert (leaf.dtype, leaf.shape, leaf.layout) == (None, None, None)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "text"),
+    [
+        ((), "[]"),
+        ((size_of(3),), "[3]"),
+        ((open_size("batch"), parse_size("2*s27 + 1"), size_of(0)), "[batch, 2*s27 + 1, 0]"),
+    ],
+)
+def test_shapes(sizes: tuple[object, ...], text: str) -> None:
+    assert shape_text(tuple(Dimension(size) for size in sizes)) == text  # type: ignore[arg-type]

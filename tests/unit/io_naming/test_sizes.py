@@ -1,0 +1,166 @@
+"""Sizes are read as C++ source has them, printed so that they read the same, and computed as Python would."""
+
+import operator
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from triton_pytorch.io_naming.sizes import Size, open_size, parse_size, size_of
+
+VALUES = {"s0": 3, "s1": 5, "s27": 2, "u0": 11, "arg0_1_1": 7}
+OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
+Expression = tuple[str, int]  # a text, and what it is worth with VALUES
+
+
+def combined(left: Expression, sign: str, right: Expression) -> Expression:
+    return f"({left[0]} {sign} {right[0]})", OPERATORS[sign](left[1], right[1])
+
+
+EXPRESSIONS = st.recursive(
+    st.integers(0, 2**63).map(lambda number: (f"{number}L", number)) | st.sampled_from(list(VALUES.items())),
+    lambda inner: (
+        st.builds(combined, inner, st.sampled_from(list(OPERATORS)), inner)
+        | inner.map(lambda expression: (f"-({expression[0]})", -expression[1]))
+    ),
+    max_leaves=6,
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "printed"),
+    [
+        ("3L", "3"),
+        ("0L", "0"),
+        ("s27", "s27"),
+        (" s27 ", "s27"),
+        ("2L*s27", "2*s27"),
+        ("1L + s27", "s27 + 1"),
+        ("(-2L) + s53", "s53 - 2"),
+        ("s17 + s77", "s17 + s77"),
+        ("3L*s0*s53", "3*s0*s53"),
+        # of a strided convolution, as torch 2.13 writes it
+        ("16L + ((-8L)*s0) + ((-8L)*s53) + 4L*s0*s53", "4*s0*s53 - 8*s0 - 8*s53 + 16"),
+        ("s0*s0", "s0*s0"),
+        ("s0 - s0", "0"),
+        ("s0 + s0", "2*s0"),
+        ("-s0", "-s0"),
+    ],
+)
+def test_sizes_of_real_sources(text: str, printed: str) -> None:
+    assert str(parse_size(text)) == printed
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "s27 s28",
+        "2L*",
+        "c10::div_floor_integer(static_cast<int64_t>(s27), static_cast<int64_t>(2L))",
+        "std::max(static_cast<int64_t>(1L), static_cast<int64_t>(s27))",
+        "(static_cast<int64_t>(s27) % static_cast<int64_t>(4L))",
+        "(1.0/4.0)*arg4_1_size_0",
+        "(-1L << 63)",
+        "s27**2",
+        "s27/2L",
+        "s27 == 2L",
+        "s27[0]",
+        "f(s27)",
+        "not s27",
+        "lambda: 3",
+        "3 if s27 else 4",
+        "1.5",
+        "1e3",
+        "2j",
+        "'s27'",
+        "...",
+        "True",
+        "None",
+        "(s27, 3)",
+        "s27; s28",
+        "s27 // 2",
+        "# s27",
+        "s27\n+ 1",
+        "\u017f27",
+        "\0",
+    ],
+)
+def test_what_is_no_polynomial_is_nothing(text: str) -> None:
+    assert parse_size(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * 100_000 + "s0" + ")" * 100_000,
+        "(" * 240 + "s0" + ")" * 240,
+        "-" * 100_000 + "s0",
+        "9" * 100_000,
+        "+".join(f"s{number}" for number in range(100_000)),
+        "*".join(f"(s{number} + 1)" for number in range(7)),
+        "*".join(["s0"] * 100_000),
+        f"({'+'.join(f's{number}' for number in range(60))})*({'+'.join(f't{number}' for number in range(60))})",
+    ],
+    ids=["deep", "deep enough", "signs", "digits", "terms", "factors", "degree", "product"],
+)
+def test_hostile_texts_are_nothing(text: str) -> None:
+    assert parse_size(text) is None
+
+
+@settings(deadline=None)
+@given(EXPRESSIONS)
+def test_a_size_is_worth_what_its_text_is_worth(expression: Expression) -> None:
+    text, value = expression
+    assert parsed(text).value(VALUES) == value
+
+
+@settings(deadline=None)
+@given(EXPRESSIONS)
+def test_reading_undoes_printing(expression: Expression) -> None:
+    size = parsed(expression[0])
+    assert parse_size(str(size)) == size
+
+
+@settings(deadline=None)
+@given(EXPRESSIONS, EXPRESSIONS)
+def test_products(left: Expression, right: Expression) -> None:
+    assert (parsed(left[0]) * parsed(right[0])).value(VALUES) == left[1] * right[1]
+
+
+@settings(deadline=None)
+@given(EXPRESSIONS)
+def test_names_that_become_one_are_counted_together(expression: Expression) -> None:
+    size = parsed(expression[0])
+    renamed = size.renamed({"s0": "s1", "u0": "s1"})
+    assert renamed.symbols <= {"s1", "s27", "arg0_1_1"}
+    assert renamed.value(VALUES) == size.value({**VALUES, "s0": 5, "u0": 5})
+    assert parse_size(str(renamed)) == renamed
+
+
+def parsed(text: str) -> Size:
+    size = parse_size(text)
+    assert size is not None
+    return size
+
+
+def test_a_product_of_hostile_length_is_refused() -> None:
+    size = parsed("+".join(f"s{number}" for number in range(60)))
+    with pytest.raises(ValueError, match="too long"):
+        size * size
+
+
+@pytest.mark.parametrize(
+    ("size", "constant", "symbols"),
+    [
+        (size_of(3), 3, set()),
+        (size_of(0), 0, set()),
+        (open_size("s1"), None, {"s1"}),
+        (parse_size("2*s1*s2 + 3"), None, {"s1", "s2"}),
+        (parse_size("s1 - s1 + 4"), 4, set()),
+    ],
+)
+def test_what_is_open_and_what_is_not(size: Size, constant: int | None, symbols: set[str]) -> None:
+    assert size.constant == constant
+    assert size.symbols == symbols

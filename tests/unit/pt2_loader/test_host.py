@@ -1,0 +1,92 @@
+"""A package for another machine is refused with the reason; what is not known is no reason."""
+
+import platform
+from pathlib import Path
+
+import pytest
+
+from triton_pytorch.pt2_loader.description import BuiltFor
+from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
+
+OLD_CPU = frozenset({"fpu", "sse4_2", "avx2", "fma"})
+NEW_CPU = OLD_CPU | {"avx512f", "avx512dq", "avx512vl", "avx512bw", "avx512_vnni", "amx_tile"}
+NEW_FEATURES = ("AVX512", "AVX512_VNNI", "AMX_TILE")
+
+
+@pytest.fixture(autouse=True)
+def _on_x86_64(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(platform, "machine", lambda: "x86_64")
+
+
+@pytest.mark.parametrize(
+    ("built_for", "cpu"),
+    [
+        (BuiltFor(), OLD_CPU),
+        (BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES), NEW_CPU),
+        (BuiltFor("cpu", "linux", "x86_64", ("AVX2",)), OLD_CPU),
+        (BuiltFor("cpu", "linux", "x86_64", ("AVX1024", "INVALID_VEC_ISA")), OLD_CPU),  # names that nobody knows yet
+        (BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES), frozenset()),  # a kernel that does not tell
+        (BuiltFor("cuda", "linux", "x86_64", NEW_FEATURES), OLD_CPU),  # its work is done elsewhere
+        (BuiltFor(None, None, None, NEW_FEATURES), OLD_CPU),
+        (BuiltFor("cpu"), OLD_CPU),
+    ],
+)
+def test_what_runs_here_or_may(built_for: BuiltFor, cpu: frozenset[str]) -> None:
+    assert list(host_faults(built_for, cpu)) == []
+
+
+@pytest.mark.parametrize(
+    ("built_for", "faults"),
+    [
+        (
+            BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES),
+            ["it was compiled for a CPU with AVX512, AVX512_VNNI, AMX_TILE, which this machine's CPU lacks"],
+        ),
+        (
+            BuiltFor("cpu", None, None, ("AVX2", "AVX512")),
+            ["it was compiled for a CPU with AVX512, which this machine's CPU lacks"],
+        ),
+        (
+            BuiltFor("cpu", "linux", "aarch64", ("ASIMD",)),
+            ["it was compiled for aarch64 CPUs, but this machine's is x86_64"],
+        ),
+        (BuiltFor("cpu", "darwin", "x86_64", ("AVX2",)), ["it was compiled for darwin, not for Linux"]),
+        (
+            BuiltFor("cpu", "win32", "AMD64", ("AVX512",)),
+            [
+                "it was compiled for win32, not for Linux",
+                "it was compiled for AMD64 CPUs, but this machine's is x86_64",
+            ],
+        ),
+    ],
+)
+def test_what_does_not_run_here(built_for: BuiltFor, faults: list[str]) -> None:
+    assert list(host_faults(built_for, OLD_CPU)) == faults
+
+
+@pytest.mark.parametrize(
+    ("text", "flags"),
+    [
+        (
+            "processor\t: 0\nflags\t\t: fpu avx2 fma\nvmx flags\t: vnmi\n\nprocessor\t: 1\nflags\t\t: fpu\n",
+            {"fpu", "avx2", "fma"},
+        ),
+        ("processor\t: 0\nFeatures\t: fp asimd sve\n", {"fp", "asimd", "sve"}),
+        ("processor\t: 0\nmodel name\t: \xff\n", set()),
+        ("flags\n", set()),
+        ("", set()),
+    ],
+)
+def test_flags(tmp_path: Path, text: str, flags: set[str]) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    cpuinfo.write_bytes(text.encode("latin-1"))
+    assert read_cpu_flags(cpuinfo) == flags
+
+
+def test_without_cpuinfo_nothing_is_known(tmp_path: Path) -> None:
+    assert read_cpu_flags(tmp_path / "cpuinfo") == frozenset()
+    assert read_cpu_flags(tmp_path) == frozenset()
+
+
+def test_this_machine_has_flags() -> None:
+    assert read_cpu_flags() & {"fpu", "fp"}
