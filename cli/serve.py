@@ -95,7 +95,6 @@ def _serve(options: ServeOptions) -> int:
     try:
         return _watch(server, stop_signals)
     finally:
-        print("stopping: waits for requests and open connections, 30 s at most; Ctrl-C again stops at once", flush=True)
         _on_stop_signals(lambda _: server.kill())  # whoever asks twice does not want to wait
         server.stop(_STOP_TIMEOUT_S)
         _sweep_store()
@@ -120,6 +119,7 @@ def _watch(server: Server, stop_signals: Sequence[int]) -> int:
                 print(f"not loaded: {name}: {reason}", flush=True)
             print(f"ready: {_described(server.endpoints)}; Ctrl-C stops the server", flush=True)
         time.sleep(_POLL_S)
+    print("stopping: waits for requests and open connections, 30 s at most; Ctrl-C again stops at once", flush=True)
     return 0
 
 

@@ -98,9 +98,9 @@ def serve(triton: Any, store: Path, tmp_path: Path) -> Iterator[Serve]:
         entry.finalize()
 
 
-def load_entry(triton: Any) -> Any:
+def load_entry(triton: Any, path: Path = ROOT / "model.py") -> Any:
     """Import model.py as the stub does and make its class."""
-    spec = importlib.util.spec_from_file_location("1.model", ROOT / "model.py")
+    spec = importlib.util.spec_from_file_location("1.model", path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)

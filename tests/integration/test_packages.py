@@ -188,6 +188,10 @@ class TestLoadErrors:
         with pytest.raises(Exception, match="input 'INPUT__0' is optional, but the model has no default"):
             serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,), optional=True)], RESULT)
 
+    def test_a_config_without_outputs_is_refused(self, serve: Serve) -> None:
+        with pytest.raises(Exception, match=r"declares no output, so that nothing would be answered: .* RESULT"):
+            serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], [])
+
     def test_strings_are_refused(self, serve: Serve) -> None:
         strings = [{**tensor_config("INPUT__0"), "data_type": "TYPE_STRING"}]
         with pytest.raises(Exception, match="INPUT__0: TYPE_STRING is not possible"):
@@ -262,10 +266,19 @@ class TestFileNames:
         answer = model.infer({"INPUT__0": torch.tensor([1, 2])})
         assert torch.equal(answer["OUTPUT__0"], torch.tensor([1.0, 2.0]))
 
+    def test_no_model_is_answered_with_how_to_name_another(self, serve: Serve) -> None:
+        with pytest.raises(
+            Exception, match=r"no model.pt2 in '.*': it holds m.pt2; name another file with the parameter"
+        ):
+            serve("looks_up", list(self.INDEX), RESULT, file_name="m.pt2")
+
     @pytest.mark.parametrize(
         ("config", "sentence"),
         [
-            ({"default_model_filename": "other.pt2"}, "no other.pt2 in '.*': it holds model.pt2"),
+            (
+                {"default_model_filename": "model2.pt2"},
+                "no model2.pt2 in '.*': it holds model.pt2; did you mean 'model.pt2'",
+            ),
             ({"parameters": {"DEFAULT_MODEL_FILENAME": "../model.pt2"}}, "expected the name of a file in the model's"),
             ({"parameters": {"DEFAULT_MODEL_FILENAME": "/etc/passwd"}}, "expected the name of a file in the model's"),
             ({"default_model_filename": "../../secret.pt2"}, "expected the name of a file in the model's"),

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -61,18 +61,19 @@ class TritonPythonModel:
 class Serve:
     """A running `python TREE serve --model-repository=models`, begun in `directory`."""
 
-    def __init__(self, directory: Path, tree: Path) -> None:
+    def __init__(self, directory: Path, tree: Path, options: Sequence[str] = ()) -> None:
         self.http, *_ = endpoints = free_endpoints()
         self.directory = directory
         self._log = directory / "serve.log"
         self._temporary = directory.parent / f"temporary{self.http.port}"
         self._temporary.mkdir()
-        environment = {**os.environ, "TMPDIR": str(self._temporary)}
+        self._store = directory / "store"
+        environment = {**os.environ, "TMPDIR": str(self._temporary), "TRITON_PYTORCH_STORE": str(self._store)}
         environment.pop("PYTHONDONTWRITEBYTECODE", None)
         ports = [f"--{endpoint.name}-port={endpoint.port}" for endpoint in endpoints]
         with self._log.open("wb") as log:
             self.process = subprocess.Popen(
-                [sys.executable, str(tree), "serve", "--model-repository=models", *ports],
+                [sys.executable, str(tree), "serve", "--model-repository=models", *ports, *options],
                 cwd=directory,
                 env=environment,
                 stdout=log,
@@ -98,6 +99,7 @@ class Serve:
             pytest.fail(f"serve does not end:\n{self.log}")
         self.wait_for_the_end_of_processes()
         assert not self.files()
+        assert not self._store.exists() or list(self._store.iterdir()) == []
         return code
 
     def wait_for_the_end_of_processes(self) -> None:
@@ -128,21 +130,21 @@ class Serve:
 
 
 @contextmanager
-def serving(directory: Path, model: str, tree: Path = TREE) -> Iterator[Serve]:
+def serving(directory: Path, model: str, tree: Path = TREE, options: Sequence[str] = ()) -> Iterator[Serve]:
     """Run `serve` on one Python model whose code is `model`."""
     version = directory / "models" / "model" / "1"
     version.mkdir(parents=True)
     (version / "model.py").write_text(model, encoding="utf-8")
     (version.parent / "config.pbtxt").write_text(CONFIG, encoding="utf-8")
-    with started(directory, tree) as serve:
+    with started(directory, tree, options) as serve:
         yield serve
 
 
 @contextmanager
-def started(directory: Path, tree: Path) -> Iterator[Serve]:
+def started(directory: Path, tree: Path, options: Sequence[str] = ()) -> Iterator[Serve]:
     """Run `serve` in a directory with a stray model.py."""
     (directory / "model.py").write_text("raise RuntimeError('a stray file')", encoding="utf-8")
-    serve = Serve(directory, tree)
+    serve = Serve(directory, tree, options)
     try:
         yield serve
     finally:
@@ -194,8 +196,8 @@ def test_it_serves_packages_from_a_read_only_checkout_among_files_that_bear_the_
     write_model(directory / "models", "model", package_path("looks_up"), index, result)
     with started(directory, checkout) as serve:
         serve.wait_for("\nready: HTTP http://")
-        client = Client(tritonclient.http, tritonclient.http.InferenceServerClient(serve.http.url))
-        answer = client.infer("model", {"INPUT__0": torch.tensor([3, 4])})
+        with tritonclient.http.InferenceServerClient(serve.http.url) as connection:
+            answer = Client(tritonclient.http, connection).infer("model", {"INPUT__0": torch.tensor([3, 4])})
         assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
         serve.process.send_signal(signal.SIGINT)
         assert serve.wait() == 0
@@ -218,10 +220,20 @@ def test_two_servers_run_side_by_side_and_one_outlives_the_other(tmp_path: Path)
 
 
 def test_a_server_that_fails_is_reported_and_cleared_away(tmp_path: Path) -> None:
-    with serving(tmp_path, BROKEN) as serve:
+    with serving(tmp_path, BROKEN, options=["--exit-on-error=true"]) as serve:
         assert serve.wait() == 1
         assert "broken on purpose" in serve.log
         assert serve.log.splitlines()[-1].startswith("error: tritonserver ended by itself with code 1")
+
+
+def test_a_model_that_does_not_load_is_named_when_the_others_are_ready(tmp_path: Path) -> None:
+    with serving(tmp_path, BROKEN) as serve:
+        serve.wait_for("\nready: ")
+        (line,) = [line for line in serve.log.splitlines() if line.startswith("not loaded: ")]
+        assert line.startswith("not loaded: model: ")
+        assert "broken on purpose" in line
+        serve.process.send_signal(signal.SIGTERM)
+        assert serve.wait() == 0
 
 
 def test_asking_twice_ends_a_server_that_takes_its_time(tmp_path: Path) -> None:

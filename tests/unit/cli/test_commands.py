@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from triton_pytorch.cli.commands import run
+from triton_pytorch.local_server.endpoints import free_endpoints
 
 TREE = Path(__file__).resolve().parents[3]
 
@@ -56,6 +57,35 @@ def test_a_model_name_that_a_shell_would_change_is_refused(
     (tmp_path / name).mkdir()
     assert run(["serve", f"--model-repository={tmp_path}"]) == 2
     assert "has a name that Triton's Python backend cannot start: use letters" in _error_of(capsys)
+
+
+def test_a_python_model_without_its_file_is_named_before_the_server_waits_for_it_for_ever(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    version = tmp_path / "model" / "1"
+    version.mkdir(parents=True)
+    (tmp_path / "model" / "config.pbtxt").write_text('name: "model" backend: "python"', encoding="utf-8")
+    (version / "model.py").symlink_to(tmp_path / "nowhere")
+    assert run(["serve", f"--model-repository={tmp_path}"]) == 2
+    assert f"'{version / 'model.py'}' does not exist, and the server would wait for it for ever: link it" in _error_of(
+        capsys
+    )
+
+
+def test_one_port_for_two_services_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "model").mkdir()
+    port = str(free_endpoints()[0].port)
+    assert run(["serve", f"--model-repository={tmp_path}", "--http-port", port, "--grpc-port", port]) == 2
+    assert _error_of(capsys) == f"error: --http-port and --grpc-port are both {port}\n"
+
+
+@pytest.mark.parametrize("option", ["--http-prot=1", "--model-repositry=x", "--grpc-prt"])
+def test_a_slip_in_an_option_is_answered_with_the_right_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
+) -> None:
+    assert run(["serve", f"--model-repository={tmp_path}", option]) == 2
+    assert "there is no option" in (error := _error_of(capsys))
+    assert "did you mean --" in error
 
 
 def test_a_model_given_as_repository_is_answered_with_the_directory_above(
