@@ -34,8 +34,14 @@ class TritonPythonModel:
             pb_utils.Logger.log_warn(f"model '{instance.config.name}': {warning}")
 
         from triton_pytorch.execution.loop import open_loop
+        from triton_pytorch.model_config.errors import BackendError
+        from triton_pytorch.model_config.file_names import printable
 
-        self._loop = open_loop(instance, _triton())
+        try:
+            self._loop = open_loop(instance, _triton())
+        except BackendError as error:
+            # A text that is no UTF-8, because of a file's name in it, would end the stub without a word.
+            raise type(error)(printable(str(error))) from error
 
     def execute(self, requests: list[Any]) -> list[Any]:
         """Return one response for each request, in order; never raises."""

@@ -17,6 +17,7 @@ from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingErr
 
 _CHUNK_BYTES = 1 << 20
 _NAME_BYTES = 255  # NAME_MAX of Linux file systems
+_DEPTH = 32  # torch nests five deep; thousands would keep the removal of what was unpacked from ending
 _ENCRYPTED = 0x1  # bit of the general purpose flags (APPNOTE 4.4.4)
 # torch stores entries uncompressed; whoever compressed them again stays far below this, a bomb far above.
 _GROWTH, _GROWTH_BYTES = 16, 64 << 20
@@ -114,6 +115,7 @@ def _objection(member: zipfile.ZipInfo) -> str | None:
     objections = (
         ("\\" in name or "\0" in name, "has a backslash or NUL in its name"),
         (not {"", ".", ".."}.isdisjoint(parts), "is not a plain relative path"),
+        (len(parts) > _DEPTH, f"lies more than {_DEPTH} directories deep"),
         (any(len(part.encode()) > _NAME_BYTES for part in parts), f"has a name of more than {_NAME_BYTES} bytes"),
         (
             file_type not in (0, stat.S_IFDIR if _is_directory(member) else stat.S_IFREG),

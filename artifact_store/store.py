@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import shutil
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -24,8 +25,10 @@ from typing import IO, cast
 from triton_pytorch.artifact_store.archive import Archive, open_archive
 from triton_pytorch.artifact_store.location import VARIABLE
 from triton_pytorch.model_config.errors import StoreError
+from triton_pytorch.model_config.file_names import file_system_name
 
 _OURS = re.compile(r"([0-9a-f]{64})\.(lock|unpacked|[0-9a-f]{16}\.partial)")
+_ATTEMPTS, _PAUSE_S = 200, 0.05  # far more than processes that load one archive at once have needed
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -34,6 +37,7 @@ class Entry:
     """An unpacked archive, there for all to read until the last of its users has released it."""
 
     path: Path
+    address: str
     _lock: IO[bytes]
     _discard: Callable[[], None]
 
@@ -56,19 +60,29 @@ class Store:
         """
         with open_archive(archive) as opened, self._failures_named(opened):
             try:
-                while (lock := self._shared_lock(opened)) is None:
-                    pass  # the entry was removed, or its unpacker died, while we waited for it
+                lock = self._waited_for(opened)
             except BaseException:
                 self._discard(opened.address)
                 raise
-        return Entry(self._unpacked(opened.address), lock, partial(self._discard, opened.address))
+        return Entry(self._unpacked(opened.address), opened.address, lock, partial(self._discard, opened.address))
 
     def sweep(self) -> None:
         """Remove all that nobody uses, such as what killed processes left; foreign files are not touched."""
-        with suppress(OSError):
+        with suppress(Exception):  # whatever lies there, it must not keep a model from loading
             names = [_OURS.fullmatch(path.name) for path in self._root.iterdir()]
             for address in {name[1] for name in names if name}:
                 self._discard(address)
+
+    def _waited_for(self, archive: Archive) -> IO[bytes]:
+        for _ in range(_ATTEMPTS):
+            lock = self._shared_lock(archive)
+            if lock is not None:
+                return lock
+            time.sleep(_PAUSE_S)  # the entry was removed, or its unpacker died, while we waited for it
+        raise StoreError(
+            f"the unpacked copy of {archive.path} in the store {self._root} was removed while others use it: "
+            "stop the servers that do, and start again"
+        )
 
     def _shared_lock(self, archive: Archive) -> IO[bytes] | None:
         """Return the lock of an entry that is there to stay, or None where it has to be looked for again."""
@@ -85,7 +99,7 @@ class Store:
 
     def _discard(self, address: str) -> None:
         """Remove an entry unless somebody uses it; what cannot be removed now is left to a later sweep."""
-        with suppress(OSError), self._open_lock(address) as lock:
+        with suppress(Exception), self._open_lock(address) as lock:
             if _lock_exclusively(lock) and self._is_current(lock, address):
                 self._clear(address)
                 self._lock_path(address).unlink()
@@ -98,9 +112,9 @@ class Store:
         partial_entry = self._new_partial(archive.address)
         partial_entry.mkdir(mode=0o700)
         for directory in archive.directories:
-            (partial_entry / _file_system_name(directory)).mkdir(mode=0o700)
+            (partial_entry / file_system_name(directory)).mkdir(mode=0o700)
         for file in archive.files:
-            with _open_private(partial_entry / _file_system_name(file.filename), "xb") as target:
+            with _open_private(partial_entry / file_system_name(file.filename), "xb") as target:
                 target.writelines(archive.chunks(file))
         partial_entry.rename(self._unpacked(archive.address))
 
@@ -158,8 +172,3 @@ def _lock_exclusively(lock: IO[bytes]) -> bool:
 
 def _open_private(path: Path, mode: str) -> IO[bytes]:
     return cast(IO[bytes], open(path, mode, opener=partial(os.open, mode=0o600)))
-
-
-def _file_system_name(entry_name: str) -> str:
-    """Triton's stub sets no locale, so Python takes file names for ASCII there: UTF-8 bytes are passed through."""
-    return os.fsdecode(entry_name.encode())

@@ -4,8 +4,8 @@ The model is served through a version directory's model.py that reports what it 
 """
 
 import json
-import os
 import tempfile
+import time
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -20,6 +20,7 @@ from triton_pytorch.tests.assets.packages import package_path
 ROOT = Path(__file__).resolve().parents[1]
 TARGET_S = 0.5
 ROUNDS = 5
+_UNLOAD_LIMIT_S = 60.0
 
 _REPORTING_MODEL = """
 import json, runpy, sys, time
@@ -82,8 +83,9 @@ def _load_repeatedly(repository: Path, store: Path) -> None:
 def _unload(client: Any, store: Path) -> None:
     """Unload the model and wait until its files are gone, so that the next load finds nothing of it."""
     client.unload_model("linear")
-    while any(store.iterdir()):
-        os.sched_yield()
+    deadline = time.monotonic() + _UNLOAD_LIMIT_S
+    while any(store.iterdir()) and time.monotonic() < deadline:
+        time.sleep(0.05)
 
 
 def _print(facts: list[dict[str, Any]]) -> None:

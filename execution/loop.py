@@ -26,7 +26,7 @@ def open_loop(instance: Instance, triton: Triton) -> "RunLoop":
     model = open_model(instance)
     try:
         return RunLoop(model, instance.config, triton)
-    except BackendError:
+    except BaseException:
         model.close()
         raise
 
@@ -76,8 +76,8 @@ class RunLoop:
     def _leaves(self, request: TritonRequest) -> list[torch.Tensor]:
         """Return the request's tensors in the order of the model's leaves, checked and ready for the call."""
         by_leaf = {self._leaf_of[tensor.name()]: from_dlpack(tensor.to_dlpack()) for tensor in request.inputs()}
-        missing = [name for name, leaf in self._leaf_of.items() if leaf not in by_leaf]
-        if missing:
+        if len(by_leaf) < len(self._leaf_of):
+            missing = [name for name, leaf in self._leaf_of.items() if leaf not in by_leaf]
             raise RequestError(f"the request lacks input {', '.join(missing)}")
         tensors = [by_leaf[leaf] for leaf in range(len(by_leaf))]
         self._check_shapes(tensors)

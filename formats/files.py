@@ -4,7 +4,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from triton_pytorch.model_config.configuration import Instance
-from triton_pytorch.model_config.errors import ArtifactMissingError
+from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError
+from triton_pytorch.model_config.file_names import file_system_name
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
 DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
@@ -18,13 +19,20 @@ def find_artifact(instance: Instance) -> Path:
 
     Raises:
         ArtifactMissingError: it is not there; names what was looked for and what there is.
+        ArtifactError: the version directory cannot be read.
     """
-    candidates = list(_candidates(instance))
-    for name in candidates:
-        path = instance.version_directory / name
-        if path.is_file():
-            return path
-    raise ArtifactMissingError(_missing(candidates, instance.version_directory))
+    candidates = list(dict.fromkeys(_candidates(instance)))
+    try:
+        for name in candidates:
+            path = instance.version_directory / file_system_name(name)
+            if path.is_file():
+                return path
+            if path.is_symlink() or path.exists():
+                what = "a directory" if path.is_dir() else "a broken link"
+                raise ArtifactMissingError(f"'{path}' is {what}: expected the model's file")
+        raise ArtifactMissingError(_missing(candidates, instance.version_directory))
+    except OSError as error:
+        raise ArtifactError(f"'{instance.version_directory}' cannot be read: {error.strerror}") from error
 
 
 def _candidates(instance: Instance) -> Iterator[str]:

@@ -6,6 +6,8 @@ from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName, par
 from triton_pytorch.model_config.errors import NamingError
 from triton_pytorch.model_config.suggestions import did_you_mean, joined, listed
 
+_UNKNOWN_NAMES_EXPLAINED = 8
+
 
 def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Direction) -> tuple[int, ...]:
     """Return the leaf index of each declared tensor, in the order of the config; both kinds of names may be mixed.
@@ -16,10 +18,14 @@ def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Directi
     spellings = [(str(path), str(OrdinalName(direction, index))) for index, path in enumerate(leaves)]
     # Names are compared as text, since printing a name undoes parsing it.
     index_of = {name: index for index, names in enumerate(spellings) for name in names}
-    names_of = {
-        f"{path} ({ordinal})": [name for name in declared if name in (path, ordinal)] for path, ordinal in spellings
-    }
-    faults = [_unknown(name, leaves, direction, index_of) for name in declared if name not in index_of]
+    names_of: dict[str, list[str]] = {f"{path} ({ordinal})": [] for path, ordinal in spellings}
+    for name in declared:
+        if name in index_of:
+            names_of["{} ({})".format(*spellings[index_of[name]])].append(name)
+    unknown = [name for name in declared if name not in index_of]
+    faults = [_unknown(name, leaves, direction, index_of) for name in unknown[:_UNKNOWN_NAMES_EXPLAINED]]
+    if len(unknown) > _UNKNOWN_NAMES_EXPLAINED:
+        faults.append(f"{len(unknown) - _UNKNOWN_NAMES_EXPLAINED} more names are unknown")
     faults += _named_twice(names_of, direction)
     if direction is Direction.INPUT:
         faults += _unnamed(names_of)

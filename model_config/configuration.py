@@ -9,6 +9,7 @@ from typing import Any
 
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
+from triton_pytorch.model_config.file_names import file_system_name
 from triton_pytorch.model_config.parameters import Parameters, check_inside_version_directory, read_parameters
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
@@ -70,7 +71,7 @@ def read_instance(arguments: Mapping[str, str]) -> Instance:
     """
     return Instance(
         config=read_config(arguments["model_config"]),
-        version_directory=Path(arguments["model_repository"]) / arguments["model_version"],
+        version_directory=Path(file_system_name(arguments["model_repository"]), arguments["model_version"]),
         kind=InstanceKind(arguments["model_instance_kind"]),
         device_id=int(arguments["model_instance_device_id"]),
     )
@@ -128,6 +129,7 @@ def _refuse_what_is_not_built(document: Mapping[str, Any]) -> None:
     asked_for = {
         "sequence_batching": "sequence_batching" in document,
         "model_transaction_policy { decoupled: true }": document.get("model_transaction_policy", {}).get("decoupled"),
+        "model_operations { op_library_filename }": document.get("model_operations", {}).get("op_library_filename"),
         "batch_input": bool(document.get("batch_input")),
         "batch_output": bool(document.get("batch_output")),
         f"allow_ragged_batch (input {', '.join(ragged)})": bool(ragged),

@@ -81,7 +81,7 @@ def _file_name(values: Mapping[str, str], key: str) -> str | None:
 def check_inside_version_directory(file_name: str, where: str) -> None:
     """Raise ConfigError unless the file name stays inside the model's version directory."""
     path = PurePosixPath(file_name)
-    if path.is_absolute() or ".." in path.parts:
+    if path.is_absolute() or ".." in path.parts or file_name == "." or "\0" in file_name:
         raise ConfigError(
             f"{where} is '{file_name}': expected the name of a file in the model's version directory, "
             "such as 'model.pt2'"

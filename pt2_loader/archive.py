@@ -15,6 +15,7 @@ DEFAULT_MODEL_NAME = "model"
 # the file it was written to (older archives leave that folder out).
 _FILE = re.compile(r"(?P<directory>(?:[^/]+/)?data/aotinductor/(?P<model>[^/]+))/(?P<file>[^/]+)")
 _WEIGHTS = re.compile(r"(?:[^/]+/)?data/weights/[^/]+")
+_WEIGHTS_LIST = "weights_config.json"
 _SOURCE_BYTES = 64 << 20  # far more than any wrapper source has
 
 
@@ -22,11 +23,13 @@ _SOURCE_BYTES = 64 << 20  # far more than any wrapper source has
 class PackagedModel:
     """One model of a package: its name, its folder within the archive, and the texts that describe it.
 
-    `wrapper` and `metadata` are empty where the archive has none or several beside the library; `kernels` are the
-    sources of the compiled kernels. Sizes are in bytes.
+    `address` is a digest of the archive's content. `wrapper` and `metadata` are empty where they do not lie beside the
+    library; `kernels` are the sources of the compiled kernels. Sizes are in bytes: `weights_size` is what lies beside
+    the library, None for nothing; with `are_weights_listed` in files of their own, to be mapped.
     """
 
     name: str
+    address: str
     directory: PurePosixPath
     siblings: tuple[str, ...]
     wrapper: str
@@ -34,6 +37,7 @@ class PackagedModel:
     kernels: tuple[str, ...]
     library_size: int
     weights_size: int | None
+    are_weights_listed: bool
 
 
 def read_model(archive: Path, requested: str | None) -> PackagedModel:
@@ -54,13 +58,15 @@ def read_model(archive: Path, requested: str | None) -> PackagedModel:
         library = next(file for file in own if file.endswith(".so"))
         return PackagedModel(
             name=name,
+            address=opened.address,
             directory=directory,
             siblings=tuple(models),
             wrapper=_text(opened, library.removesuffix(".so") + ".cpp"),
             metadata=_text(opened, library.removesuffix(".so") + "_metadata.json"),
             kernels=tuple(_text(opened, file) for file in own if file.endswith(".kernel.cpp")),
             library_size=files[library],
-            weights_size=_weights_size(files) if str(directory / "weights_config.json") in files else None,
+            weights_size=_weights_size(files, own),
+            are_weights_listed=_WEIGHTS_LIST in (PurePosixPath(file).name for file in own),
         )
 
 
@@ -99,5 +105,9 @@ def _text(archive: Archive, name: str) -> str:
     return b"".join(archive.chunks(file)).decode("utf-8", errors="replace")
 
 
-def _weights_size(files: Mapping[str, int]) -> int:
+def _weights_size(files: Mapping[str, int], own: Iterable[str]) -> int | None:
+    """Return how much lies beside the library, in a blob that torch reads itself or in files that we map."""
+    blobs = [files[file] for file in own if file.endswith(".blob")]
+    if blobs or not any(PurePosixPath(file).name == _WEIGHTS_LIST for file in own):
+        return sum(blobs) or None
     return sum(size for file, size in files.items() if _WEIGHTS.fullmatch(file))

@@ -12,12 +12,16 @@ from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
 from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.errors import ArtifactError, ModelRunError, PlacementError, first_line
-from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.model_config.file_names import file_system_name
+from triton_pytorch.model_config.suggestions import joined, listed
 from triton_pytorch.pt2_loader.archive import read_model
 from triton_pytorch.pt2_loader.description import Description, describe
 from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
 from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
 from triton_pytorch.pt2_loader.weights import map_weights
+
+_KINDS = {"cpu": "KIND_CPU", "cuda": "KIND_GPU"}
+_FOLDED = "_FOLDED_CONST_"  # worked out by the model itself at its first call
 
 
 class Package:
@@ -77,10 +81,12 @@ def open_package(archive: Path, model_name: str | None, device: torch.device | N
     with ExitStack() as resources:
         entry = store.unpack(archive)
         resources.callback(entry.release)
+        if entry.address != model.address:
+            raise ArtifactError(f"'{archive}' was replaced while it was loaded: load the model again")
         runner = _open_runner(entry.path, model.name, device, archive)
         description = _confirmed(description, runner, archive)
-        weights = map_weights(entry.path / model.directory)
-        if weights is not None:
+        if model.are_weights_listed:
+            weights = map_weights(entry.path / file_system_name(str(model.directory)), device)
             _use_weights(runner, weights, archive)
             resources.callback(weights.clear)  # the runner uses them where they lie: they live as long as it does
         return Package(runner, description, device, resources.pop_all())
@@ -101,15 +107,18 @@ def _check_fitness(description: Description, archive: Path) -> None:
 
 
 def _device(wanted: torch.device | None, built_for: str | None, archive: Path) -> torch.device:
+    if built_for not in (None, *_KINDS):
+        raise PlacementError(f"'{archive}' was compiled for {built_for}: expected one of {listed(list(_KINDS))}")
     if wanted is None:
-        return torch.device(built_for or "cpu")
-    if built_for in (None, wanted.type):
-        return wanted
-    kind, remedy = ("KIND_CPU", "KIND_GPU") if wanted.type == "cpu" else ("KIND_GPU", "KIND_CPU")
-    raise PlacementError(
-        f"'{archive}' was compiled for {built_for}, but its instance group is {kind}: "
-        f"use {remedy}, or export and compile the model on {wanted.type}"
-    )
+        wanted = torch.device(built_for or "cpu")
+    if built_for is not None and built_for != wanted.type:
+        raise PlacementError(
+            f"'{archive}' was compiled for {built_for}, but its instance group is {_KINDS[wanted.type]}: "
+            f"use {_KINDS[built_for]}, or export and compile the model on {wanted.type}"
+        )
+    if wanted.type == "cuda" and not torch.cuda.is_available():
+        raise PlacementError(f"'{archive}' was compiled for cuda, but torch {torch.__version__} finds no GPU here")
+    return wanted
 
 
 def _open_runner(unpacked: Path, model_name: str, device: torch.device, archive: Path) -> PackageRunner:
@@ -146,6 +155,11 @@ def _leaves(paths: Sequence[LeafPath]) -> tuple[Leaf, ...]:
 
 
 def _use_weights(runner: PackageRunner, weights: dict[str, torch.Tensor], archive: Path) -> None:
+    # The runner does not report missing buffers, and kills the process when it needs one.
+    wanted = {name for name in runner.get_constant_fqns() if name and not name.startswith(_FOLDED)}
+    missing = sorted(wanted - weights.keys())
+    if missing:
+        raise ArtifactError(f"'{archive}' lacks the weights {listed(missing)}: build it again")
     try:
         runner.load_constants(weights, False, True, True)
     except RuntimeError as error:

@@ -5,13 +5,12 @@ nothing more, and its result is called through pytree code that swaps reordered 
 below it loads in milliseconds and takes a flat list. Where a torch release has moved it, the public call is used.
 """
 
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Protocol
 
 import torch
-
-_FIRST_OF_MANY_RUNNERS = 1
 
 
 class PackageRunner(Protocol):
@@ -23,10 +22,6 @@ class PackageRunner(Protocol):
 
     def get_call_spec(self) -> list[str]:
         """Return the input and the output tree as torch's pytree JSON."""
-        ...
-
-    def get_metadata(self) -> dict[str, str]:
-        """Return what the builder recorded: device, instruction set and the user's own entries."""
         ...
 
     def get_constant_fqns(self) -> list[str]:
@@ -54,7 +49,8 @@ def open_runner(package: Path, model_name: str, device_index: int) -> PackageRun
     private = private_loader()
     if private is None:
         return _open_through_public_call(package, model_name, device_index)
-    runner: PackageRunner = private(str(package), model_name, False, 1, device_index)
+    # Bytes, since the store may lie in a directory whose name is no UTF-8 to Triton's stub, which sets no locale.
+    runner: PackageRunner = private(os.fsencode(package), model_name, False, 1, device_index)
     return runner
 
 

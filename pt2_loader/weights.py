@@ -16,23 +16,20 @@ from triton_pytorch.model_config.errors import ArtifactError, first_line
 _CONFIG = "weights_config.json"
 
 
-def map_weights(model_directory: Path) -> dict[str, torch.Tensor] | None:
-    """Return the model's weights by name, mapped copy-on-write; None where the package does not hold them apart.
+def map_weights(model_directory: Path, device: torch.device) -> dict[str, torch.Tensor]:
+    """Return the model's weights by name: on the CPU mapped copy-on-write, on another device copied there.
 
     Copy-on-write, because models write to their buffers: read-only pages would crash, shared ones would change
     the file for everybody.
 
     Raises:
-        ArtifactError: the weights are described but damaged or missing.
+        ArtifactError: the weights are damaged or missing.
     """
-    config = model_directory / _CONFIG
-    if not config.is_file():
-        return None
     storages: dict[str, torch.Tensor] = {}
     try:
-        entries = json.loads(config.read_text(encoding="utf-8"))
-        return {name: _view(entry, model_directory, storages) for name, entry in entries.items()}
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        entries = json.loads((model_directory / _CONFIG).read_text(encoding="utf-8"))
+        return {name: _view(entry, model_directory, storages).to(device) for name, entry in entries.items()}
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RuntimeError) as error:
         raise ArtifactError(
             f"the weights beside the library cannot be read ({first_line(error)}): build the package again"
         ) from error
@@ -45,6 +42,8 @@ def _view(
     storage = storages.get(file_name)
     if storage is None:
         path = model_directory.parents[1] / "weights" / Path(file_name).name
-        storage = torch.load(path, mmap=True, weights_only=True).detach()
+        with path.open("rb") as file:
+            # By its descriptor, since torch takes no path that is no UTF-8, and Triton's stub takes paths for ASCII.
+            storage = torch.load(f"/proc/self/fd/{file.fileno()}", mmap=True, weights_only=True).detach()
         storages[file_name] = storage
     return storage.as_strided(shape, strides, offset)

@@ -212,6 +212,18 @@ def without_its_weights(path: Path) -> None:
 
 
 @builder
+def weights_in_a_blob(path: Path) -> None:
+    import torch
+
+    torch.manual_seed(3)
+    in_a_blob = {
+        "aot_inductor.package_constants_in_so": False,
+        "aot_inductor.package_constants_on_disk_format": "binary_blob",
+    }
+    compile_to(path, torch.nn.Linear(8, 8), (torch.randn(2, 8),), inductor_configs=in_a_blob)
+
+
+@builder
 def none_argument(path: Path) -> None:
     import torch
 

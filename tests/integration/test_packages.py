@@ -1,12 +1,16 @@
 """Packages behind model.py: data types, odd results, weights, several models, and requests that fail."""
 
 import gc
+import json
+import shutil
+import zipfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 import torch
 
+from triton_pytorch.tests.assets.archives import rewritten, with_text
 from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import Serve
@@ -152,6 +156,36 @@ class TestWeightsBesideTheLibrary:
         with pytest.raises(Exception, match="was built without its weights"):
             serve("without_its_weights", VECTOR, RESULT)
 
+    def test_a_list_that_lacks_a_buffer_is_refused(self, serve: Serve, tmp_path: Path) -> None:
+        def without_calls(name: str, content: bytes) -> tuple[str, bytes]:
+            if not name.endswith("weights_config.json"):
+                return name, content
+            weights = json.loads(content)
+            del weights["calls"]
+            return name, json.dumps(weights).encode()
+
+        package = rewritten(package_path("weights_beside_the_library"), tmp_path / "p", without_calls)
+        with pytest.raises(Exception, match="lacks the weights calls: build it again"):
+            serve(package, *self.IO)
+
+    @pytest.mark.parametrize("content", [b"[]", b"null", b'{"calls": 1}', b"{", b'{"calls": ["no", [2], [1], 0]}'])
+    def test_a_damaged_list_is_an_error_of_ours(self, serve: Serve, tmp_path: Path, content: bytes) -> None:
+        package = rewritten(
+            package_path("weights_beside_the_library"),
+            tmp_path / "p",
+            lambda name, old: (name, content if name.endswith("weights_config.json") else old),
+        )
+        with pytest.raises(Exception, match="the weights beside the library cannot be read"):
+            serve(package, *self.IO)
+
+    def test_weights_in_a_blob_are_read_by_torch(self, serve: Serve) -> None:
+        vector = [tensor_config("INPUT__0", dims=(2, 8))], [tensor_config("OUTPUT__0", dims=(2, 8))]
+        x = torch.randn(2, 8)
+        torch.manual_seed(3)
+        expected = torch.nn.Linear(8, 8)(x)
+        answer = serve("weights_in_a_blob", *vector).infer({"INPUT__0": x})
+        assert torch.allclose(answer["OUTPUT__0"], expected, atol=1e-5)
+
 
 class TestSeveralModels:
     def test_a_model_is_chosen_by_name(self, serve: Serve) -> None:
@@ -201,6 +235,42 @@ class TestLoadErrors:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
         with pytest.raises(Exception, match=r"KIND_GPU on GPU 0, but torch .* finds 0 GPUs"):
             serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind="GPU")
+
+    @pytest.mark.parametrize(
+        ("device", "kind", "sentence"),
+        [
+            ("cuda", "CPU", "was compiled for cuda, but its instance group is KIND_CPU: use KIND_GPU"),
+            ("cuda", "MODEL", "was compiled for cuda, but torch .* finds no GPU here"),
+            ("banana", "MODEL", "was compiled for banana: expected one of cpu, cuda"),
+        ],
+    )
+    def test_a_package_for_another_device(
+        self, serve: Serve, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, device: str, kind: str, sentence: str
+    ) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+        new = f'"{device}"'.encode()
+        package = with_text(package_path("looks_up"), tmp_path / "p", b'"cpu"', new, ending="_metadata.json")
+        with pytest.raises(Exception, match=sentence):
+            serve(package, [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind=kind)
+
+    def test_a_load_after_a_hostile_one_works(self, serve: Serve, store: Path, tmp_path: Path) -> None:
+        hostile = tmp_path / "hostile"
+        shutil.copy(package_path("looks_up"), hostile)
+        with zipfile.ZipFile(hostile, "a") as archive:
+            archive.writestr("a/" * 1950 + "f", "")
+        index = [tensor_config("INPUT__0", torch.int64, (2,))]
+        with pytest.raises(Exception, match="lies more than 32 directories deep"):
+            serve(hostile, index, RESULT)
+        answer = serve("looks_up", index, RESULT).infer({"INPUT__0": torch.tensor([3, 4])})
+        assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
+
+    def test_parameters_without_effect_are_named_in_the_log(self, serve: Serve) -> None:
+        index = [tensor_config("INPUT__0", torch.int64, (2,))]
+        model = serve("looks_up", index, RESULT, parameters={"ENABLE_WEIGHT_SHARING": "true"})
+        assert (
+            "warn",
+            "model 'm': parameters without effect in this version: ENABLE_WEIGHT_SHARING",
+        ) in model.logger.lines
 
     def test_the_model_decides_its_device(self, serve: Serve) -> None:
         model = serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind="MODEL")

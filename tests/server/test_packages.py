@@ -8,7 +8,8 @@ import pytest
 import torch
 
 from triton_pytorch.local_server.server import Server
-from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
+from triton_pytorch.tests.assets.archives import rewritten
+from triton_pytorch.tests.assets.configs import TYPES, as_pbtxt, model_config, sample, tensor_config
 from triton_pytorch.tests.assets.packages import package_paths
 from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, connect, load_errors, write_model
 
@@ -42,6 +43,18 @@ NAMING_FAULTS = {
 }
 
 
+SHIM = f"import runpy\nTritonPythonModel = runpy.run_path({str(ROOT / 'model.py')!r})['TritonPythonModel']\n"
+
+
+def strays(site_packages: Path) -> str:
+    """Make modules that bear the names of our rooms, and code that finds them first and has them imported."""
+    rooms = ("execution", "formats", "io_naming", "model_config", "pt2_loader", "torch_runtime")
+    for room in rooms:
+        (site_packages / f"{room}.py").write_text("IS_STRAY = True\n", encoding="utf-8")
+    imports = "".join(f"import {room}; assert {room}.IS_STRAY\n" for room in rooms)
+    return f"import sys; sys.path.insert(0, {str(site_packages)!r})\n{imports}"
+
+
 def shuffled(names: list[str]) -> list[Any]:
     return [tensor_config(name, dims=(3,)) for name in random.Random(len(names)).sample(names, len(names))]
 
@@ -49,7 +62,9 @@ def shuffled(names: list[str]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", "all_dtypes", "looks_up", "none_argument", "scalars"])
+    packages = package_paths(
+        ["nested", "all_dtypes", "looks_up", "none_argument", "scalars", "weights_beside_the_library"]
+    )
 
     def nested(name: str, inputs: list[str], outputs: list[str], **config: Any) -> Path:
         entries = shuffled(inputs), shuffled(outputs)
@@ -59,10 +74,9 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     nested("mixed", *MIXED)
     (nested("by_ordinal", INPUT_ORDINALS, OUTPUT_ORDINALS, backend="python") / "model.py").symlink_to(ROOT / "model.py")
     shim = nested("by_shim", INPUTS, OUTPUTS, backend="python") / "model.py"
-    shim.write_text(
-        f"import runpy\nTritonPythonModel = runpy.run_path({str(ROOT / 'model.py')!r})['TritonPythonModel']\n",
-        encoding="utf-8",
-    )
+    shim.write_text(SHIM, encoding="utf-8")
+    among_strays = nested("among_strays", INPUTS, OUTPUTS, backend="python") / "model.py"
+    among_strays.write_text(strays(tmp_path_factory.mktemp("site-packages")) + SHIM, encoding="utf-8")
     for fault, (inputs, outputs, _) in NAMING_FAULTS.items():
         nested(fault, inputs, outputs)
     dtypes = [
@@ -79,6 +93,24 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     pointer = tmp_path_factory.mktemp("files") / "pointer"
     pointer.write_text("version https://git-lfs.github.com/spec/v1\n", encoding="utf-8")
     write_model(repository, "lfs_pointer", pointer, index, vector)
+    # The stub sets no locale: names that are not ASCII need care.
+    weights_io = [tensor_config("INPUT__0", dims=(64,))], [tensor_config("RESULT[0]", dims=(64,))]
+    write_model(
+        repository,
+        "foreign_names",
+        rewritten(
+            packages["weights_beside_the_library"],
+            pointer.with_name("foreign"),
+            lambda name, content: ("modèle/" + name.partition("/")[2], content),
+        ),
+        *weights_io,
+        max_batch_size=8,
+        default_model_filename="modèle.pt2",
+    )
+    (repository / "no_such_file" / "1").mkdir(parents=True)
+    (repository / "no_such_file" / "1" / "Größe.txt").touch()
+    config = as_pbtxt(model_config(index, vector, default_model_filename="modèle.pt2"))
+    (repository / "no_such_file" / "config.pbtxt").write_text(config, encoding="utf-8")
     return start_server(repository)
 
 
@@ -93,6 +125,7 @@ def client(server: Server, request: pytest.FixtureRequest) -> Client:
         ("by_path", INPUTS, OUTPUTS),
         ("by_ordinal", INPUT_ORDINALS, OUTPUT_ORDINALS),
         ("by_shim", INPUTS, OUTPUTS),
+        ("among_strays", INPUTS, OUTPUTS),
         ("mixed", *MIXED),
     ],
 )
@@ -153,4 +186,15 @@ def test_other_load_errors_say_what_to_do(server: Server) -> None:
     assert "3 input leaves" in errors["none_argument"].splitlines()[0]
     assert "export with tensors only" in errors["none_argument"].splitlines()[0]
     assert "is a Git LFS pointer (run `git lfs pull`)" in errors["lfs_pointer"].splitlines()[0]
-    assert errors.keys() == {*NAMING_FAULTS, "none_argument", "lfs_pointer"}
+    assert "no modèle.pt2 in '" in errors["no_such_file"].splitlines()[0]
+    assert "it holds Größe.txt" in errors["no_such_file"].splitlines()[0]
+    assert errors.keys() == {*NAMING_FAULTS, "none_argument", "lfs_pointer", "no_such_file"}
+
+
+def test_names_that_are_not_ascii(client: Client) -> None:
+    x = torch.randn(2, 64)
+    torch.manual_seed(0)
+    linear = torch.nn.Linear(64, 64)
+    expected = linear(x) + linear.weight[3:5].sum(0) + torch.arange(15.0).sum()
+    answer = client.infer("foreign_names", {"INPUT__0": x})
+    assert torch.allclose(answer["RESULT[0]"], expected, rtol=1e-4, atol=1e-4)

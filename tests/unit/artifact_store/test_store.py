@@ -314,3 +314,18 @@ def test_damage_is_refused_or_harmless_and_leaves_nothing(
     assert 200 < len(refusals) < 400
     assert [text for text in refusals if str(path) not in text] == []
     assert _open_files_below(tmp_path) == []
+
+
+def test_a_copy_that_was_removed_while_in_use_is_an_error_and_no_endless_wait(
+    tmp_path: Path, archive: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store_module, "_ATTEMPTS", 3)
+    root = tmp_path / "a store"
+    root.mkdir()
+    store = Store(root)
+    entry = store.unpack(archive)
+    shutil.rmtree(entry.path)
+    with pytest.raises(StoreError, match="was removed while others use it: stop the servers that do"):
+        store.unpack(archive)
+    entry.release()
+    store.unpack(archive).release()

@@ -33,6 +33,7 @@ def fixed(size: int) -> Dimension:
 def described(flags: frozenset[str] = AVX2, **fields: Any) -> DescribedFile:
     model = PackagedModel(
         name=fields.pop("name", "model"),
+        address="address",
         directory=PurePosixPath("m/data/aotinductor/model"),
         siblings=fields.pop("siblings", ("model",)),
         wrapper="",
@@ -40,6 +41,7 @@ def described(flags: frozenset[str] = AVX2, **fields: Any) -> DescribedFile:
         kernels=(),
         library_size=fields.pop("library_size", 3 << 19),
         weights_size=fields.pop("weights_size", None),
+        are_weights_listed=False,
     )
     defaults: dict[str, Any] = {
         "built_for": BuiltFor("cpu", "linux", None, ("AVX2",)),

@@ -127,3 +127,10 @@ def test_a_model_without_inputs_takes_none() -> None:
     assert bind([], [], INPUT) == ()
     with pytest.raises(NamingError, match=r"the number of inputs is 0.* The model has no inputs\.$"):
         bind(["INPUT__0"], [], INPUT)
+
+
+def test_of_many_unknown_names_some_are_explained_and_the_rest_counted() -> None:
+    leaves = [LeafPath("ARGS", (str(index),)) for index in range(100)]
+    with pytest.raises(NamingError, match="92 more names are unknown") as caught:
+        bind([f"x{index}" for index in range(100)], leaves, INPUT)
+    assert str(caught.value).count("is no name of an input") == 8

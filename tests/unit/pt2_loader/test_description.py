@@ -31,7 +31,7 @@ def kept(name: str) -> str:
 
 def packaged(wrapper: str, kernels: str = "", metadata: str = json.dumps(METADATA)) -> PackagedModel:
     directory = PurePosixPath("p/data/aotinductor/model")
-    return PackagedModel("model", directory, ("model",), wrapper, metadata, (kernels,), 1000, None)
+    return PackagedModel("model", "address", directory, ("model",), wrapper, metadata, (kernels,), 1000, None, False)
 
 
 def described(name: str, change: Callable[[str], str] = str) -> list[Leaf]:

@@ -1,0 +1,22 @@
+"""Archives made of others, for what nobody's torch writes."""
+
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+
+
+def rewritten(source: Path, target: Path, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> Path:
+    """Copy an archive entry by entry; `change` gets name and content and returns both, or None to leave it out."""
+    with zipfile.ZipFile(source) as old, zipfile.ZipFile(target, "w") as new:
+        for entry in old.infolist():
+            changed = change(entry.filename, old.read(entry))
+            if changed is not None:
+                new.writestr(*changed)
+    return target
+
+
+def with_text(source: Path, target: Path, old: bytes, new: bytes, *, ending: str) -> Path:
+    """Copy an archive with a text replaced in the entries of one ending."""
+    return rewritten(
+        source, target, lambda name, content: (name, content.replace(old, new) if name.endswith(ending) else content)
+    )
