@@ -32,11 +32,6 @@ _DAMAGED = {
     Kind.TRUNCATED_ARCHIVE: Kind.TRUNCATED_ARCHIVE.value,
     Kind.LFS_POINTER: Kind.LFS_POINTER.value,
 }
-_WITHOUT_WEIGHTS = (
-    'it was built without its weights: build it with "aot_inductor.package_constants_in_so": True, or with '
-    '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
-)
-
 WeightsPlace = Literal["none", "library", "beside", "missing", "unknown"]
 
 
@@ -129,7 +124,7 @@ def _describe_package(file: Path, model_name: str | None) -> DescribedPackage:
 def for_display(description: Description, cpu_flags: frozenset[str]) -> DescribedPackage:
     """Add what is not the package's own to its description: the batch by name, and this machine (its CPU's flags)."""
     weights = _weights_place(description)
-    faults = description.faults + ((_WITHOUT_WEIGHTS,) if weights == "missing" else ())
+    faults = description.all_faults
     if description.inputs is not None:
         stated = frozenset(read_size_names(description.model.wrapper).values())
         description = replace(description, inputs=name_the_batch(description.inputs, stated))
@@ -143,7 +138,7 @@ def _weights_place(description: Description) -> WeightsPlace:
         return "none"
     if description.model.weights_size is not None:
         return "beside"
-    return "library" if description.counts.are_weights_in_library else "missing"
+    return "missing" if description.is_without_weights else "library"
 
 
 def name_the_batch(inputs: Sequence[Leaf], stated: frozenset[str]) -> tuple[Leaf, ...]:

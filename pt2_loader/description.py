@@ -29,6 +29,10 @@ from triton_pytorch.pt2_loader.zero_sizes import read_possible_zeros
 
 # The exporter assumes that no open size is 0 or 1, so a bound that this makes holds for nothing (FACTS.md).
 _SMALLEST_EXPORTED = 2
+_WITHOUT_WEIGHTS = (
+    'it was built without its weights: build it with "aot_inductor.package_constants_in_so": True, or with '
+    '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
+)
 _NO_LIMIT = 2**63 - 1  # what torch prints for an upper bound that no int64 can break
 
 
@@ -56,6 +60,18 @@ class Description:
     outputs: tuple[Leaf, ...] | None
     faults: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    @property
+    def is_without_weights(self) -> bool:
+        """Whether its weights are neither in its library nor beside it: it kills its process at the first call."""
+        if self.counts is None or self.counts.are_weights_in_library:
+            return False
+        return self.counts.constants > 0 and self.model.weights_size is None
+
+    @property
+    def all_faults(self) -> tuple[str, ...]:
+        """The faults of the inputs, and that of the weights."""
+        return self.faults + ((_WITHOUT_WEIGHTS,) if self.is_without_weights else ())
 
     @property
     def specs(self) -> tuple[str, str] | None:
@@ -92,7 +108,7 @@ def _built_for(metadata: str) -> BuiltFor:
         device=texts.get("AOTI_DEVICE_KEY"),
         platform=texts.get("AOTI_PLATFORM"),
         machine=texts.get("AOTI_MACHINE"),
-        cpu_features=tuple(texts.get("AOTI_CPU_ISA", "").split()),
+        cpu_features=tuple(name for name in texts.get("AOTI_CPU_ISA", "").split() if name != "INVALID_VEC_ISA"),
     )
 
 

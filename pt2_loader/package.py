@@ -94,14 +94,7 @@ def open_package(archive: Path, model_name: str | None, device: torch.device | N
 
 def _check_fitness(description: Description, archive: Path) -> None:
     """Refuse what torch would load and then kill the process with, or answer wrongly."""
-    faults = [*description.faults, *host_faults(description.built_for, read_cpu_flags())]
-    counts = description.counts
-    # A runner without its weights kills the process at the first call.
-    if counts and counts.constants and not counts.are_weights_in_library and description.model.weights_size is None:
-        faults.append(
-            'it was built without its weights: build it with "aot_inductor.package_constants_in_so": True, or with '
-            '"aot_inductor.package_constants_on_disk_format": "pickle_weights"'
-        )
+    faults = [*description.all_faults, *host_faults(description.built_for, read_cpu_flags())]
     if faults:
         raise ArtifactError(f"'{archive}' cannot be served: {joined(faults)}")
 
