@@ -13,11 +13,15 @@ _rooms.__path__ = [str(ROOT)]
 sys.dont_write_bytecode = True
 
 
-@pytest.hookimpl(trylast=True)
 def pytest_configure(config: pytest.Config) -> None:
-    """Let long compilations be seen: pytest's own terminal is not captured."""
+    """Let it be seen what takes so long while the output of tests is captured."""
     from triton_pytorch.tests.assets import packages
 
-    terminal = config.pluginmanager.get_plugin("terminalreporter")
-    if terminal is not None:
-        packages.announce = lambda text: terminal.write_line(f"\n{text}")
+    capture = config.pluginmanager.get_plugin("capturemanager")
+
+    def announce(text: str) -> None:
+        with capture.global_and_fixture_disabled():
+            print(f"\n{text}", flush=True)
+
+    if capture is not None:
+        packages.announce = announce
