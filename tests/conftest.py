@@ -18,10 +18,11 @@ def pytest_configure(config: pytest.Config) -> None:
     from triton_pytorch.tests.assets import packages
 
     capture = config.pluginmanager.get_plugin("capturemanager")
+    if capture is None:
+        return
 
     def announce(text: str) -> None:
         with capture.global_and_fixture_disabled():
             print(f"\n{text}", flush=True)
 
-    if capture is not None:
-        packages.announce = announce
+    packages.announce = announce
