@@ -17,7 +17,15 @@ from numpy.typing import NDArray
 from torch.utils import _pytree as pytree
 from tritonclient.utils import np_to_triton_dtype
 
-from triton_pytorch.examples.nested.nested_model import NestedModel, build_package, example_inputs
+from triton_pytorch.examples.nested.nested_model import (
+    INPUT_ORDINALS,
+    INPUT_PATHS,
+    OUTPUT_ORDINALS,
+    OUTPUT_PATHS,
+    NestedModel,
+    build_package,
+    example_inputs,
+)
 from triton_pytorch.local_server.progress import progress
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.model_config.errors import LaunchError
@@ -27,19 +35,6 @@ Array = NDArray[Any]
 ROOT = Path(__file__).resolve().parents[1]
 EXAMPLE = ROOT / "examples" / "nested"
 
-INPUT_PATHS = ("ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]")
-OUTPUT_PATHS = (
-    "RESULT[AAA]",
-    "RESULT[ZZZ]",
-    "RESULT[BBB][0]",
-    "RESULT[BBB][1]",
-    "RESULT[CCC][keyA]",
-    "RESULT[CCC][key2]",
-    "RESULT[DDD][KA]",
-    "RESULT[DDD][KB]",
-)
-INPUT_ORDINALS = tuple(f"INPUT__{index}" for index in range(len(INPUT_PATHS)))
-OUTPUT_ORDINALS = tuple(f"OUTPUT__{index}" for index in range(len(OUTPUT_PATHS)))
 ROWS = 4
 
 

@@ -6,6 +6,21 @@ import torch
 
 Tree = dict[str, object]
 
+# The leaves in flat order, as config.pbtxt may name them.
+INPUT_PATHS = ("ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]")
+OUTPUT_PATHS = (
+    "RESULT[AAA]",
+    "RESULT[ZZZ]",
+    "RESULT[BBB][0]",
+    "RESULT[BBB][1]",
+    "RESULT[CCC][keyA]",
+    "RESULT[CCC][key2]",
+    "RESULT[DDD][KA]",
+    "RESULT[DDD][KB]",
+)
+INPUT_ORDINALS = tuple(f"INPUT__{index}" for index in range(len(INPUT_PATHS)))
+OUTPUT_ORDINALS = tuple(f"OUTPUT__{index}" for index in range(len(OUTPUT_PATHS)))
+
 
 class NestedModel(torch.nn.Module):
     """Adds and subtracts two tensors and hands the others through, in one nested result."""

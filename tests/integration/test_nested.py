@@ -5,21 +5,9 @@ import random
 import pytest
 import torch
 
+from triton_pytorch.examples.nested.nested_model import INPUT_ORDINALS, INPUT_PATHS, OUTPUT_ORDINALS, OUTPUT_PATHS
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.conftest import Serve
-
-INPUTS = ("ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]")
-OUTPUTS = (
-    "RESULT[AAA]",
-    "RESULT[ZZZ]",
-    "RESULT[BBB][0]",
-    "RESULT[BBB][1]",
-    "RESULT[CCC][keyA]",
-    "RESULT[CCC][key2]",
-    "RESULT[DDD][KA]",
-    "RESULT[DDD][KB]",
-)
-ORDINALS = ([f"INPUT__{i}" for i in range(6)], [f"OUTPUT__{i}" for i in range(8)])
 
 
 def expected_leaves(leaves: list[torch.Tensor]) -> list[torch.Tensor]:
@@ -28,16 +16,16 @@ def expected_leaves(leaves: list[torch.Tensor]) -> list[torch.Tensor]:
     return [h + v, h - v, h, v, key_a, key_2, kwarg1, kw_arg2]
 
 
-def mixed(names: tuple[str, ...], ordinals: list[str]) -> list[str]:
+def mixed(names: tuple[str, ...], ordinals: tuple[str, ...]) -> list[str]:
     return [ordinals[i] if i % 2 else name for i, name in enumerate(names)]
 
 
 @pytest.mark.parametrize(
     ("inputs", "outputs"),
     [
-        (list(INPUTS), list(OUTPUTS)),
-        ORDINALS,
-        (mixed(INPUTS, ORDINALS[0]), mixed(OUTPUTS, ORDINALS[1])),
+        (list(INPUT_PATHS), list(OUTPUT_PATHS)),
+        (list(INPUT_ORDINALS), list(OUTPUT_ORDINALS)),
+        (mixed(INPUT_PATHS, INPUT_ORDINALS), mixed(OUTPUT_PATHS, OUTPUT_ORDINALS)),
     ],
     ids=["by path", "by ordinal", "mixed"],
 )
@@ -63,11 +51,11 @@ def test_each_leaf_gets_its_own_data(serve: Serve, inputs: list[str], outputs: l
 def test_only_requested_outputs_are_returned(serve: Serve) -> None:
     model = serve(
         "nested",
-        [tensor_config(name, dims=(3,)) for name in INPUTS],
+        [tensor_config(name, dims=(3,)) for name in INPUT_PATHS],
         [tensor_config("RESULT[ZZZ]", dims=(3,)), tensor_config("RESULT[AAA]", dims=(3,))],
         max_batch_size=64,
     )
-    leaves = [torch.randn(1, 3) for _ in INPUTS]
-    inputs = dict(zip(INPUTS, leaves, strict=True))
+    leaves = [torch.randn(1, 3) for _ in INPUT_PATHS]
+    inputs = dict(zip(INPUT_PATHS, leaves, strict=True))
     assert model.infer(inputs, ["RESULT[ZZZ]"]).keys() == {"RESULT[ZZZ]"}
     assert model.infer(inputs, []) == {}

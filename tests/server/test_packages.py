@@ -7,25 +7,14 @@ from typing import Any
 import pytest
 import torch
 
+from triton_pytorch.examples.nested.nested_model import INPUT_ORDINALS, INPUT_PATHS, OUTPUT_ORDINALS, OUTPUT_PATHS
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.archives import rewritten
 from triton_pytorch.tests.assets.configs import TYPES, as_pbtxt, model_config, sample, tensor_config
 from triton_pytorch.tests.assets.packages import package_paths
 from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, connect, load_errors, write_model
 
-INPUTS = ["ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]"]
-OUTPUTS = [
-    "RESULT[AAA]",
-    "RESULT[ZZZ]",
-    "RESULT[BBB][0]",
-    "RESULT[BBB][1]",
-    "RESULT[CCC][keyA]",
-    "RESULT[CCC][key2]",
-    "RESULT[DDD][KA]",
-    "RESULT[DDD][KB]",
-]
-INPUT_ORDINALS = [f"INPUT__{i}" for i in range(6)]
-OUTPUT_ORDINALS = [f"OUTPUT__{i}" for i in range(8)]
+INPUTS, OUTPUTS = list(INPUT_PATHS), list(OUTPUT_PATHS)
 MIXED = (
     [*INPUT_ORDINALS[:2], *INPUTS[2:4], *INPUT_ORDINALS[4:]],
     [*OUTPUTS[:3], *OUTPUT_ORDINALS[3:]],
@@ -35,7 +24,11 @@ DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in TYPES}
 # Each loads under the name of its fault, and the reason in the repository index has to hold the text.
 NAMING_FAULTS = {
     "unknown_input": (["ARGS[0]", "ARGS[2][KEYA]"], ["OUTPUT__0"], "did you mean 'ARGS[2][keyA]'?"),
-    "ordinal_out_of_range": (INPUT_ORDINALS, ["OUTPUT__8"], "'OUTPUT__8' is out of range: the number of outputs is 8"),
+    "ordinal_out_of_range": (
+        list(INPUT_ORDINALS),
+        ["OUTPUT__8"],
+        "'OUTPUT__8' is out of range: the number of outputs is 8",
+    ),
     "two_names_for_one_leaf": ([*INPUTS, "INPUT__3"], ["OUTPUT__0"], "'ARGS[2][key2]' and 'INPUT__3' name one and"),
     "input_left_out": (INPUTS[:5], ["OUTPUT__0"], "declares no tensor for KWARGS[kw_arg2] (INPUT__5)"),
     "container_for_a_leaf": (["ARGS[2]"], ["OUTPUT__0"], "'ARGS[2]' is a container"),
@@ -72,7 +65,9 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
 
     nested("by_path", INPUTS, OUTPUTS)
     nested("mixed", *MIXED)
-    (nested("by_ordinal", INPUT_ORDINALS, OUTPUT_ORDINALS, backend="python") / "model.py").symlink_to(ROOT / "model.py")
+    (nested("by_ordinal", list(INPUT_ORDINALS), list(OUTPUT_ORDINALS), backend="python") / "model.py").symlink_to(
+        ROOT / "model.py"
+    )
     shim = nested("by_shim", INPUTS, OUTPUTS, backend="python") / "model.py"
     shim.write_text(SHIM, encoding="utf-8")
     among_strays = nested("among_strays", INPUTS, OUTPUTS, backend="python") / "model.py"
@@ -123,7 +118,7 @@ def client(server: Server, request: pytest.FixtureRequest) -> Client:
     ("model", "inputs", "outputs"),
     [
         ("by_path", INPUTS, OUTPUTS),
-        ("by_ordinal", INPUT_ORDINALS, OUTPUT_ORDINALS),
+        ("by_ordinal", list(INPUT_ORDINALS), list(OUTPUT_ORDINALS)),
         ("by_shim", INPUTS, OUTPUTS),
         ("among_strays", INPUTS, OUTPUTS),
         ("mixed", *MIXED),
