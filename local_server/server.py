@@ -28,6 +28,7 @@ _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend 
 _LOG_TAIL_LINES = 200
 _POLL_S = 0.05
 _INDEX_TIMEOUT_S = 10.0
+_DEATH_TIMEOUT_S = 5.0  # a killed process holds its files and ports until the kernel has cleared it away
 
 # Becomes tritonserver, after it has asked the kernel (prctl's 1 is PR_SET_PDEATHSIG) to kill it when the thread that
 # started it is gone. The stubs end by themselves when their server does.
@@ -166,6 +167,9 @@ class Server:
             time.sleep(_POLL_S)
         self.kill()
         self._process.wait()
+        deadline = time.monotonic() + _DEATH_TIMEOUT_S
+        while _is_group_alive(self._process.pid) and time.monotonic() < deadline:
+            time.sleep(_POLL_S)
         self._remove_files()
 
     def kill(self) -> None:
@@ -195,3 +199,14 @@ class Server:
                 stderr=subprocess.STDOUT if log else None,
                 start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and `kill` the whole group
             )
+
+
+def _is_group_alive(group: int) -> bool:
+    """Return whether a process of a group still runs; the dead whom nobody has asked for do not count."""
+    for path in Path("/proc").glob("[0-9]*/stat"):
+        with contextlib.suppress(OSError):  # it has just ended
+            # proc(5): PID (NAME) STATE PARENT GROUP ..., where the name may hold anything
+            state, _, member_of = path.read_bytes().rpartition(b")")[2].split()[:3]
+            if int(member_of) == group and state not in (b"Z", b"X"):
+                return True
+    return False
