@@ -24,6 +24,8 @@ def open_loop(instance: Instance, triton: Triton) -> "RunLoop":
         BackendError: the model cannot be served as it is configured; one sentence says why.
     """
     model = open_model(instance)
+    for warning in model.warnings:
+        triton.logger.log_warn(f"model '{instance.config.name}': {warning}")
     try:
         return RunLoop(model, instance.config, triton)
     except BaseException:

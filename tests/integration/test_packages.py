@@ -272,6 +272,20 @@ class TestLoadErrors:
             "model 'm': parameters without effect in this version: ENABLE_WEIGHT_SHARING",
         ) in model.logger.lines
 
+    def test_a_package_that_says_nothing_of_itself_is_served_with_one_warning(
+        self, serve: Serve, tmp_path: Path
+    ) -> None:
+        package = rewritten(
+            package_path("looks_up"),
+            tmp_path / "p",
+            lambda name, content: None if name.endswith(".wrapper.cpp") else (name, content),
+        )
+        model = serve(package, [tensor_config("INPUT__0", torch.int64, (2,))], RESULT)
+        (warning,) = [text for level, text in model.logger.lines if level == "warn"]
+        assert "holds no source that describes its inputs: the config is trusted" in warning
+        answer = model.infer({"INPUT__0": torch.tensor([8, 9])})
+        assert torch.equal(answer["OUTPUT__0"], torch.tensor([8.0, 9.0]))
+
     def test_the_model_decides_its_device(self, serve: Serve) -> None:
         model = serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], RESULT, kind="MODEL")
         answer = model.infer({"INPUT__0": torch.tensor([8, 9])})
