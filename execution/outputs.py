@@ -5,11 +5,9 @@ from dataclasses import dataclass
 
 import torch
 
-from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
+from triton_pytorch.model_config.configuration import OPEN, ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
-
-_OPEN = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +31,7 @@ class DeclaredOutput:
             raise ModelRunError(f"output '{self.name}' is None in this model's result: remove it from config.pbtxt")
         if rows is not None:
             self._check_rows(result, rows)
-        elif result.dim() == 0 and self.dims in ((1,), (_OPEN,)):
+        elif result.dim() == 0 and self.dims in ((1,), (OPEN,)):
             result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
         if result.dtype is not self.dtype:
             raise ModelRunError(self._wrong_type(result.dtype))
@@ -53,7 +51,7 @@ class DeclaredOutput:
     def _has_declared_dims(self, result: torch.Tensor) -> bool:
         got = result.shape[1:] if self.is_batched else result.shape
         return len(got) == len(self.dims) and all(
-            declared in (_OPEN, size) for declared, size in zip(self.dims, got, strict=True)
+            declared in (OPEN, size) for declared, size in zip(self.dims, got, strict=True)
         )
 
     def _wrong_type(self, dtype: torch.dtype) -> str:
@@ -75,11 +73,7 @@ def declare_outputs(config: ModelConfig, order: Sequence[int]) -> dict[str, Decl
     """Return the declared outputs by name; output i of the config is leaf `order[i]` of the result."""
     return {
         tensor.name: DeclaredOutput(
-            tensor.name, leaf, TORCH_DTYPES[tensor.data_type], _model_dims(tensor), config.max_batch_size > 0
+            tensor.name, leaf, TORCH_DTYPES[tensor.data_type], tensor.model_dims, config.max_batch_size > 0
         )
         for tensor, leaf in zip(config.outputs, order, strict=True)
     }
-
-
-def _model_dims(tensor: TensorConfig) -> tuple[int, ...]:
-    return tensor.dims if tensor.reshape is None else tensor.reshape

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Literal
 
 from triton_pytorch.formats.files import DEFAULT_FILE_NAMES
-from triton_pytorch.formats.kinds import Kind, identify
+from triton_pytorch.formats.kinds import HOW_TO_MAKE_IT, Kind, identify
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.sizes import Size, open_size
@@ -19,12 +19,11 @@ from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
 from triton_pytorch.pt2_loader.wrapper import read_size_names
 
 _BATCH = "batch"
-_HOW = "torch.export.export and torch._inductor.aoti_compile_and_package"
 _REMEDIES = {
     Kind.EXPORTED_PROGRAM: "compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
-    Kind.TORCHSCRIPT: f"this version serves AOTInductor packages, so make one of its module with {_HOW}",
-    Kind.PYTHON_SOURCE: f"this version serves AOTInductor packages, so make one of its module with {_HOW}",
-    Kind.CHECKPOINT: f"load it into its module, and make an AOTInductor package of that with {_HOW}",
+    Kind.TORCHSCRIPT: f"this version serves AOTInductor packages, so make one of its module with {HOW_TO_MAKE_IT}",
+    Kind.PYTHON_SOURCE: f"this version serves AOTInductor packages, so make one of its module with {HOW_TO_MAKE_IT}",
+    Kind.CHECKPOINT: f"load it into its module, and make an AOTInductor package of that with {HOW_TO_MAKE_IT}",
 }
 # Not what somebody wrote, but what a copy has left of it: there is nothing to describe.
 _DAMAGED = {
@@ -84,7 +83,7 @@ def describe_file(path: Path, model_name: str | None = None) -> DescribedFile:
         return DescribedFile(file, kind, kind.value, _describe_package(file, model_name))
     if kind in _DAMAGED:
         raise ArtifactError(f"'{file}' is {_DAMAGED[kind]}")
-    remedy = _REMEDIES.get(kind, f"expected an AOTInductor package, made with {_HOW}")
+    remedy = _REMEDIES.get(kind, f"expected an AOTInductor package, made with {HOW_TO_MAKE_IT}")
     return DescribedFile(file, kind, f"{kind.value}: {remedy}")
 
 

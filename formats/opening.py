@@ -5,7 +5,7 @@ import os
 from triton_pytorch.artifact_store.location import locate_store
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.formats.files import find_artifact
-from triton_pytorch.formats.kinds import Kind, identify
+from triton_pytorch.formats.kinds import HOW_TO_MAKE_IT, Kind, identify
 from triton_pytorch.model_config.configuration import Instance
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
@@ -13,7 +13,6 @@ from triton_pytorch.pt2_loader.package import Package, open_package
 from triton_pytorch.torch_runtime.placement import device_of_instance
 
 _PLATFORM = "torch_aoti"
-_HOW_TO_MAKE_IT = "torch.export.export and torch._inductor.aoti_compile_and_package"
 # Models that a later version serves; they get another sentence than files that are no models.
 _MODELS_OF_LATER_VERSIONS = (Kind.TORCHSCRIPT, Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
 
@@ -28,10 +27,10 @@ def open_model(instance: Instance) -> Package:
     kind = identify(path)
     if kind in _MODELS_OF_LATER_VERSIONS:
         raise UnsupportedError(
-            f"'{path}' is {kind.value}: this version serves AOTInductor packages, made by {_HOW_TO_MAKE_IT}"
+            f"'{path}' is {kind.value}: this version serves AOTInductor packages, made by {HOW_TO_MAKE_IT}"
         )
     if kind is not Kind.PACKAGE:
-        raise ArtifactError(f"'{path}' is {kind.value}: expected an AOTInductor package, made by {_HOW_TO_MAKE_IT}")
+        raise ArtifactError(f"'{path}' is {kind.value}: expected an AOTInductor package, made by {HOW_TO_MAKE_IT}")
     _check_platform(instance)
     _check_tensors_only(instance)
     store = Store(locate_store(os.environ))

@@ -3,16 +3,13 @@
 from collections.abc import Iterator
 
 from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
-from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
+from triton_pytorch.model_config.configuration import OPEN, ModelConfig, TensorConfig
 from triton_pytorch.model_config.datatypes import DataType
-
-OPEN = -1
 
 
 def declared_shape(tensor: TensorConfig, config: ModelConfig) -> tuple[int, ...]:
     """Return the shape in which the model gets an input: with the batch dimension, after `reshape`, -1 where open."""
-    dims = tensor.dims if tensor.reshape is None else tensor.reshape
-    return (OPEN, *dims) if config.max_batch_size else dims
+    return (OPEN, *tensor.model_dims) if config.max_batch_size else tensor.model_dims
 
 
 def is_scalar(tensor: TensorConfig, leaf: Leaf, config: ModelConfig) -> bool:
@@ -58,7 +55,7 @@ def _wrong_type(tensor: TensorConfig, dtype: str) -> str:
 
 
 def _wrong_rank(tensor: TensorConfig, shape: tuple[Dimension, ...], config: ModelConfig) -> str:
-    dims = tensor.dims if tensor.reshape is None else tensor.reshape
+    dims = tensor.model_dims
     declared = f"{list(dims)} behind the batch dimension" if config.max_batch_size else str(list(dims))
     surplus = len(declared_shape(tensor, config)) - len(shape)
     hint = ""

@@ -7,10 +7,10 @@ open dimension is held against its bounds, and against the dimensions that share
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from triton_pytorch.io_naming.declarations import OPEN, bounds_text, declared_shape, is_scalar
+from triton_pytorch.io_naming.declarations import bounds_text, declared_shape, is_scalar
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.sizes import open_size
-from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
+from triton_pytorch.model_config.configuration import OPEN, ModelConfig, TensorConfig
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
 Rule = Callable[[Shapes], "str | None"]  # returns a sentence where the shapes break it

@@ -13,6 +13,8 @@ from triton_pytorch.model_config.file_names import file_system_name
 from triton_pytorch.model_config.parameters import Parameters, check_inside_version_directory, read_parameters
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
+OPEN = -1  # a size that is left to the request
+
 
 class InstanceKind(str, Enum):
     """Where an instance runs, in the words of `args["model_instance_kind"]`."""
@@ -31,6 +33,11 @@ class TensorConfig:
     dims: tuple[int, ...]
     reshape: tuple[int, ...] | None = None
     optional: bool = False
+
+    @property
+    def model_dims(self) -> tuple[int, ...]:
+        """The dims as the model has them: after `reshape`, which Triton's core does both ways."""
+        return self.dims if self.reshape is None else self.reshape
 
 
 @dataclass(frozen=True, slots=True)
