@@ -14,7 +14,7 @@ class Model(Protocol):
 
     @property
     def inputs(self) -> Sequence[Leaf]:
-        """The input leaves, all of which a call takes."""
+        """The input leaves."""
         ...
 
     @property
@@ -27,8 +27,11 @@ class Model(Protocol):
         """Where input tensors have to lie."""
         ...
 
-    def run(self, leaves: list[torch.Tensor]) -> Sequence[torch.Tensor | None]:
-        """Call the model; a leaf of the result may be None. Raises ModelRunError with the model's own words."""
+    def run(self, leaves: list[Any]) -> Sequence[torch.Tensor | None]:
+        """Call the model with a tensor for each input leaf, or None for one that has a default.
+
+        A leaf of the result may be None. Raises ModelRunError with the model's own words.
+        """
         ...
 
     def close(self) -> None:
@@ -57,6 +60,10 @@ class TritonRequest(Protocol):
 
     def requested_output_names(self) -> Collection[str]:
         """The names of the outputs that the client wants."""
+        ...
+
+    def is_cancelled(self) -> bool:
+        """Whether the client has given up; asks the server, which takes longer than all the rest (FACTS.md)."""
         ...
 
 

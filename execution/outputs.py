@@ -5,9 +5,14 @@ from dataclasses import dataclass
 
 import torch
 
+from triton_pytorch.batching.scatter import scatter_rows
+from triton_pytorch.execution.requests import Reading
 from triton_pytorch.model_config.configuration import OPEN, ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
+from triton_pytorch.torch_runtime.tensors import as_response_output
+
+Results = Sequence[torch.Tensor | None]  # the output leaves of one call
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +25,18 @@ class DeclaredOutput:
     dims: tuple[int, ...]
     is_batched: bool
 
-    def checked(self, results: Sequence[torch.Tensor | None], rows: int | None) -> torch.Tensor:
+    def parts(self, results: Results, readings: Sequence[Reading]) -> list[torch.Tensor]:
+        """Return this output of a call for each of its requests, contiguous; views where the result is.
+
+        Raises:
+            ModelRunError: it is not what the config declares.
+        """
+        if not self.is_batched:
+            return [as_response_output(self._checked(results, None))]
+        rows = [reading.rows for reading in readings]
+        return scatter_rows(self._checked(results, sum(rows)), rows)
+
+    def _checked(self, results: Results, rows: int | None) -> torch.Tensor:
         """Return this output of a result; `rows` went in, None without batching.
 
         Raises:

@@ -10,6 +10,7 @@
     |-- StoreError            UNAVAILABLE   the store of unpacked archives cannot be used
     |-- LaunchError           UNAVAILABLE   a server cannot be found, assembled or started
     |-- RequestError          INVALID_ARG   one request is wrong; the next may be right
+    |-- CancelledError        CANCELLED     the client has given up on a request that was still waiting
     `-- ModelRunError         INTERNAL      the model itself failed on a request
 
 The codes are the attribute names of Triton's `TritonError`; only model.py knows that class.
@@ -74,6 +75,12 @@ class RequestError(BackendError):
     """One request is wrong; the next one may be right."""
 
     code = "INVALID_ARG"
+
+
+class CancelledError(BackendError):
+    """The client has given up on a request that was still waiting."""
+
+    code = "CANCELLED"
 
 
 class ModelRunError(BackendError):

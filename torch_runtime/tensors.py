@@ -22,8 +22,6 @@ def as_model_input(tensor: torch.Tensor, device: torch.device, layout: tuple[int
         return laid_out.copy_(tensor)
     if tensor.device != device:
         return tensor.to(device)
-    if tensor.dtype is torch.bool:
-        return tensor.view(torch.uint8) != 0  # clients may send any byte, and kernels count on 0 and 1
     if tensor.data_ptr() % ALIGNMENT_BYTES == 0 and tensor.is_contiguous():
         return tensor
     return tensor.clone(memory_format=torch.contiguous_format)

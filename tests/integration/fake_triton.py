@@ -93,15 +93,23 @@ class InferenceResponse:
 class InferenceRequest:
     """One request; inputs in the order given."""
 
-    def __init__(self, inputs: Iterable[Tensor], requested_output_names: Iterable[str]) -> None:
+    def __init__(
+        self, inputs: Iterable[Tensor], requested_output_names: Iterable[str], *, is_cancelled: bool = False
+    ) -> None:
         self._inputs = list(inputs)
         self._requested = set(requested_output_names)
+        self._is_cancelled = is_cancelled
+        self.times_asked = 0
 
     def inputs(self) -> list[Tensor]:
         return self._inputs
 
     def requested_output_names(self) -> set[str]:
         return self._requested
+
+    def is_cancelled(self) -> bool:
+        self.times_asked += 1
+        return self._is_cancelled
 
 
 class Logger:

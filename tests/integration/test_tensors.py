@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import pytest
 import torch
 
+from triton_pytorch.batching.gather import gather
 from triton_pytorch.execution.loop import RunLoop
 from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
@@ -46,7 +47,7 @@ def test_a_layout_is_kept_to() -> None:
 
 def test_bytes_that_are_no_booleans_become_some() -> None:
     sent = torch.tensor([1, 2, 255, 0], dtype=torch.uint8).view(torch.bool)
-    assert as_model_input(sent, CPU, None).view(torch.uint8).tolist() == [1, 1, 1, 0]
+    assert gather([sent], CPU, None).view(torch.uint8).tolist() == [1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3), (2, 2, 0), (0, 2, 0), (3, 2, 0, 4)])

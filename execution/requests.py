@@ -1,0 +1,96 @@
+"""One request as the run loop holds it: its tensors by leaf, read once and checked before anything is merged."""
+
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from triton_pytorch.execution.interfaces import TritonRequest
+from triton_pytorch.io_naming.contract import Contract
+from triton_pytorch.io_naming.shape_rules import Rule
+from triton_pytorch.model_config.configuration import OPEN, ModelConfig
+from triton_pytorch.model_config.errors import RequestError
+from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.torch_runtime.tensors import from_dlpack
+
+Leaves = list[torch.Tensor | None]  # one for each leaf of the model, None where none was sent
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A request that was read: its place among those of one `execute`, its tensors, its rows, the outputs asked for.
+
+    The tensors lie in Triton's memory: valid during `execute` only, unaligned, not to be written to while the request
+    may have to run once more. `rows` is 1 without batching.
+    """
+
+    position: int
+    leaves: Leaves
+    rows: int
+    requested: set[str]
+
+
+class RequestReader:
+    """Reads and checks the requests of one model."""
+
+    def __init__(self, config: ModelConfig, contract: Contract, leaf_count: int) -> None:
+        declared = list(zip(config.inputs, contract.inputs, strict=True))
+        self._leaf_of = {tensor.name: leaf for tensor, leaf in declared}
+        self._required = {leaf: tensor.name for tensor, leaf in declared if not tensor.optional}
+        self._no_leaves: Leaves = [None] * leaf_count
+        self._rules = contract.shape_rules
+        self._is_batched = config.max_batch_size > 0
+        # What can tell two requests of one model apart: Triton's core holds them to the sizes that the config fixes.
+        self._distinctive = [leaf for tensor, leaf in declared if tensor.optional or OPEN in tensor.model_dims]
+
+    def read(self, position: int, request: TritonRequest) -> Reading:
+        """Return the request with its tensors in the order of the model's leaves.
+
+        Raises:
+            RequestError: an input is missing, or its sizes are not what the model takes.
+        """
+        leaves = self._no_leaves.copy()
+        for tensor in request.inputs():
+            leaves[self._leaf_of[tensor.name()]] = from_dlpack(tensor.to_dlpack())
+        missing = [name for leaf, name in self._required.items() if leaves[leaf] is None]
+        if missing:
+            raise RequestError(f"the request lacks input {', '.join(missing)}")
+        check_shapes(leaves, self._rules)
+        rows = _rows(leaves) if self._is_batched else 1
+        return Reading(position, leaves, rows, set(request.requested_output_names()))
+
+    def mergeable(self, readings: list[Reading]) -> list[list[Reading]]:
+        """Return the requests in groups that one call can serve, groups and requests in the order in which they came.
+
+        Requests of a group have the same sizes behind the batch dimension and the same optional inputs.
+        """
+        if not self._is_batched:
+            return [[reading] for reading in readings]
+        if not self._distinctive or len(readings) == 1:
+            return [readings] if readings else []
+        groups: dict[Hashable, list[Reading]] = {}
+        for reading in readings:
+            groups.setdefault(self._kind(reading.leaves), []).append(reading)
+        return list(groups.values())
+
+    def _kind(self, leaves: Leaves) -> Hashable:
+        return tuple([None if (tensor := leaves[leaf]) is None else tensor.shape[1:] for leaf in self._distinctive])
+
+
+def check_shapes(leaves: Leaves, rules: Sequence[Rule]) -> None:
+    """Raise RequestError with a sentence for each rule that the shapes of these tensors break."""
+    if not rules:
+        return
+    shapes: Any = [None if tensor is None else tensor.shape for tensor in leaves]
+    violations = [violation for rule in rules if (violation := rule(shapes)) is not None]
+    if violations:
+        raise RequestError(joined(violations))
+
+
+def _rows(leaves: Leaves) -> int:
+    """Return the number of rows, which core has seen to be the same in all inputs of a request."""
+    for tensor in leaves:
+        if tensor is not None:
+            return tensor.shape[0]
+    raise RequestError("the request has no input at all, so that it has no batch size: send one of the optional ones")

@@ -1,0 +1,84 @@
+"""Answers to requests: the parts of a result that are theirs, or the one sentence that says why there are none."""
+
+import traceback
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import torch
+
+from triton_pytorch.execution.interfaces import Triton
+from triton_pytorch.execution.outputs import Results, declare_outputs
+from triton_pytorch.execution.requests import Reading
+from triton_pytorch.io_naming.contract import Contract
+from triton_pytorch.model_config.configuration import ModelConfig
+from triton_pytorch.model_config.errors import BackendError, ModelRunError
+from triton_pytorch.torch_runtime.tensors import to_dlpack
+
+# For each output asked for: a tensor for each request of the call, or why there is none.
+Parts = Mapping[str, "list[torch.Tensor] | ModelRunError"]
+
+
+class Responder:
+    """Makes the responses of one model."""
+
+    def __init__(self, config: ModelConfig, contract: Contract, triton: Triton) -> None:
+        self._model_name = config.name
+        self._outputs = declare_outputs(config, contract.outputs)
+        self._triton = triton
+        self._new_tensor = triton.tensor.from_dlpack
+        self._new_response = triton.response
+        self._logged: set[str] = set()
+
+    def parts(
+        self, group: Sequence[Reading], readings: Sequence[Reading], results: Results, *, is_last_call: bool
+    ) -> Parts:
+        """Return what the requests of a group, the first among those that a call was made of, asked for.
+
+        A model may return memory that it writes to in its next call: unless this call is the last one before the
+        answers are sent, the parts are copies.
+        """
+        if not is_last_call:
+            results = [None if result is None else result.clone() for result in results]
+        parts: dict[str, list[torch.Tensor] | ModelRunError] = {}
+        for name in set().union(*[reading.requested for reading in group]):
+            try:
+                parts[name] = self._outputs[name].parts(results, readings)
+            except ModelRunError as error:
+                parts[name] = error
+        return parts
+
+    def respond(self, group: Sequence[Reading], parts: Parts, answers: list[Any]) -> None:
+        """Answer each request of a group with its parts."""
+        for index, reading in enumerate(group):
+            try:
+                answers[reading.position] = self._response(reading, index, parts)
+            except Exception as error:
+                answers[reading.position] = self.failure(error)
+
+    def failure(self, error: Exception) -> Any:
+        """Return the response of a request that failed; what nobody foresaw is logged whole and not told."""
+        if isinstance(error, BackendError):
+            return self._error(f"model '{self._model_name}': {error}", error.code)
+        trace = "".join(traceback.format_exception(error))
+        self._triton.logger.log_error(f"internal error in model '{self._model_name}':\n{trace}")
+        return self._error(f"internal error in model '{self._model_name}': see the server's log", "INTERNAL")
+
+    def log_once(self, topic: str, text: str) -> None:
+        """Log a fault of the model or its config the first time; the next request would say the same."""
+        if topic not in self._logged:
+            self._logged.add(topic)
+            self._triton.logger.log_error(f"model '{self._model_name}': {text}")
+
+    def _response(self, reading: Reading, index: int, parts: Parts) -> Any:
+        tensors = []
+        for name in reading.requested:
+            part = parts[name]
+            if isinstance(part, ModelRunError):
+                self.log_once(name, str(part))
+                raise part
+            tensors.append(self._new_tensor(name, to_dlpack(part[index])))
+        return self._new_response(tensors)
+
+    def _error(self, message: str, code: str) -> Any:
+        error = self._triton.error
+        return self._new_response([], error=error(message, getattr(error, code)))
