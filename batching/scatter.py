@@ -13,7 +13,9 @@ def scatter_rows(result: torch.Tensor, rows: Sequence[int]) -> list[torch.Tensor
     if len(rows) == 1:
         return [as_response_output(result)]
     parts = result.contiguous().split_with_sizes(list(rows))
-    return list(parts) if result.numel() else [as_response_output(part) for part in parts]
+    if 0 in rows or not result.numel():
+        return [as_response_output(part) for part in parts]  # rows of what is contiguous are so, but for empty ones
+    return list(parts)
 
 
 def scatter_shapes(result: torch.Tensor, shapes: Sequence[Sequence[int]]) -> list[torch.Tensor]:

@@ -58,9 +58,9 @@ class DeclaredOutput:
     def _check_rows(self, result: torch.Tensor, rows: int) -> None:
         got = result.shape[0] if result.dim() else None
         if got != rows:
-            returned = "a single number" if got is None else f"{got} rows"
+            returned = "a single number" if got is None else _rows_text(got)
             raise ModelRunError(
-                f"output '{self.name}' is not batched: {rows} rows went in and {returned} came out; "
+                f"output '{self.name}' is not batched: {_rows_text(rows)} went in and {returned} came out; "
                 "if that is how the model works, set max_batch_size: 0"
             )
 
@@ -83,6 +83,10 @@ class DeclaredOutput:
             f"output '{self.name}' is declared with dims {list(self.dims)}{behind}, but the model returned "
             f"{list(result.shape)}: change its dims in config.pbtxt"
         )
+
+
+def _rows_text(count: int) -> str:
+    return "1 row" if count == 1 else f"{count} rows"
 
 
 def declare_outputs(config: ModelConfig, order: Sequence[int]) -> dict[str, DeclaredOutput]:

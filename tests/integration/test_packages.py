@@ -78,7 +78,7 @@ def test_outputs_that_are_not_batched_are_refused_by_request(serve: Serve) -> No
     x = torch.randn(4, 3)
     (mean,) = model.execute(model.request({"INPUT__0": x}, ["RESULT[0]"]))
     (total,) = model.execute(model.request({"INPUT__0": x}, ["RESULT[1]"]))
-    assert "output 'RESULT[0]' is not batched: 4 rows went in and 1 rows came out" in mean.error().message()
+    assert "output 'RESULT[0]' is not batched: 4 rows went in and 1 row came out" in mean.error().message()
     assert "a single number came out" in total.error().message()
     assert "max_batch_size: 0" in total.error().message()
     assert torch.equal(model.infer({"INPUT__0": x}, ["RESULT[2]"])["RESULT[2]"], x + 1)

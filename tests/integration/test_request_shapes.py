@@ -180,7 +180,7 @@ RESULTS = [
     (
         "reduces_the_batch",
         tensor_config("RESULT[0]", dims=(3,)),
-        "output 'RESULT[0]' is not batched: 3 rows went in and 1 rows came out",
+        "output 'RESULT[0]' is not batched: 3 rows went in and 1 row came out",
     ),
     (
         "reduces_the_batch",

@@ -1,0 +1,186 @@
+"""One bad request among many fails alone, and every request is answered whatever happens inside."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+import torch
+
+from triton_pytorch.model_config.errors import ModelRunError
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.integration.function_model import Loop, function_loop
+
+MAGIC = 13.0
+Function = Callable[..., Sequence[Any]]
+
+
+def a_loop(function: Function, outputs: int = 1, max_batch_size: int = 8, dims: tuple[int, ...] = (2,)) -> Loop:
+    return function_loop(
+        function,
+        [tensor_config("INPUT__0", dims=dims)],
+        [tensor_config(f"OUTPUT__{i}", dims=(-1,) * len(dims)) for i in range(outputs)],
+        max_batch_size=max_batch_size,
+    )
+
+
+def row(value: float, rows: int = 1) -> torch.Tensor:
+    return torch.full((rows, 2), float(value))
+
+
+def proven(function: Function) -> Loop:
+    """Serve a function that has answered before, so that no rows are sent twice any more."""
+    served = a_loop(function)
+    (answer,) = served.execute(served.request(row(0)))
+    assert answer["OUTPUT__0"].tolist() == [[0.0, 0.0]]
+    served.model.calls.clear()
+    return served
+
+
+def fails_from_three_rows(x: torch.Tensor) -> Sequence[torch.Tensor]:
+    if x.shape[0] >= 3:
+        raise ModelRunError("too many rows")
+    return [x * 2]
+
+
+def fails_on_a_magic_row(x: torch.Tensor) -> Sequence[torch.Tensor]:
+    healthy = x.clone()
+    x.fill_(float("nan"))  # and has written to what it was given by then
+    if (healthy == MAGIC).any():
+        raise ModelRunError("unlucky")
+    return [healthy * 2]
+
+
+def test_a_batch_that_is_too_large_for_the_model_is_run_one_by_one() -> None:
+    served = proven(fails_from_three_rows)
+    for _ in range(2):
+        answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3, 4)])
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0 * v] * 2] for v in (1, 2, 3, 4)]
+    assert served.model.calls == [4, 1, 1, 1, 1] * 2
+    (line,) = served.errors_logged  # once
+    assert "failed on a batch of 4 rows (too many rows)" in line
+    assert "max_batch_size" in line
+
+
+def test_a_bad_request_fails_alone() -> None:
+    served = proven(fails_on_a_magic_row)
+    answers = served.execute(*[served.request(row(value)) for value in (1, MAGIC, 3)])
+    assert answers[1] == "INTERNAL: model 'm': unlucky"
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
+    assert served.model.calls == [3, 1, 1, 1]
+    assert served.errors_logged == []  # the request was at fault, and was told
+
+
+def test_a_bad_first_request_does_not_hide_that_outputs_are_unproven() -> None:
+    served = a_loop(lambda x: [fails_on_a_magic_row(x)[0].mean(0, keepdim=True)])
+    (bad,) = served.execute(served.request(row(MAGIC)))
+    (unbatched,) = served.execute(served.request(row(1)))
+    assert bad == "INTERNAL: model 'm': unlucky"
+    assert "2 rows went in and 1 row came out" in unbatched
+
+
+def test_requests_are_run_again_once() -> None:
+    calls: list[int] = []
+
+    def fails_every_second_time(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        calls.append(x.shape[0])
+        if len(calls) % 2 == 0:
+            raise ModelRunError("even")
+        return [x * 2]
+
+    served = proven(fails_every_second_time)
+    answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3)])  # calls 2, then 3, 4 and 5
+    assert answers[1] == "INTERNAL: model 'm': even"
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
+    assert calls == [2, 3, 1, 1, 1]
+
+
+def test_a_group_that_fails_leaves_the_other_groups_alone() -> None:
+    served = a_loop(lambda x: [fails_on_a_magic_row(x)[0]], dims=(-1,))
+    sent = [torch.full((1, size), value) for size, value in ((2, 1.0), (3, MAGIC), (2, 2.0), (3, 3.0))]
+    answers = served.execute(*[served.request(x) for x in sent])
+    assert answers[1] == "INTERNAL: model 'm': unlucky"
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2, 3)] == [[[2.0] * 2], [[4.0] * 2], [[6.0] * 3]]
+
+
+def test_a_request_that_cannot_be_read_spoils_no_call() -> None:
+    served = proven(lambda x: [x * 2])
+    unreadable = served.request(row(1))
+    unreadable.inputs = lambda: 1 / 0
+    answers = served.execute(served.request(row(1)), unreadable, served.request(), served.request(row(3)))
+    assert answers[1] == "INTERNAL: internal error in model 'm': see the server's log"
+    assert answers[2] == "INVALID_ARG: model 'm': the request lacks input INPUT__0"
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 3)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
+    assert served.model.calls == [2]
+    (line,) = served.errors_logged
+    assert "ZeroDivisionError" in line
+
+
+@pytest.mark.parametrize(
+    "function",
+    [lambda x: [], lambda x: None, lambda x: ["text"], lambda x: [1 / 0], lambda x: [torch.ones(2, 2, 2, 2)]],
+)
+def test_every_request_is_answered_whatever_a_model_returns(function: Function) -> None:
+    served = a_loop(function)
+    for count in (1, 2, 8):
+        answers = served.execute(*[served.request(row(1)) for _ in range(count)])
+        assert len(answers) == count
+        assert all(isinstance(answer, str) and answer.startswith("INTERNAL: ") for answer in answers)
+
+
+@pytest.mark.parametrize(
+    ("function", "rows", "numbers"),
+    [
+        (lambda x: [x.mean(0, keepdim=True)], 1, "2 rows went in and 1 row came out"),
+        (lambda x: [x.mean(0, keepdim=True)], 3, "3 rows went in and 1 row came out"),
+        (lambda x: [x.sum()], 1, "1 row went in and a single number came out"),
+        (lambda x: [x.t().contiguous()], 2, "4 rows went in and 2 rows came out"),  # time first, as many as rows
+        (lambda x: [x.reshape(-1)[: x.numel() // 4 * 4].reshape(-1, 4)], 1, "1 row went in and 0 rows came out"),
+        (lambda x: [x.reshape(-1)[: x.numel() // 4 * 4].reshape(-1, 4)], 3, "3 rows went in and 1 row came out"),
+        (lambda x: [x[:1].expand(4, -1)], 4, "8 rows went in and 4 rows came out"),
+    ],
+)
+def test_an_output_that_is_not_batched_fails_at_the_first_request(function: Function, rows: int, numbers: str) -> None:
+    served = a_loop(lambda x: [*function(x), x + 1], outputs=2)
+    for _ in range(2):
+        bad, good = (served.request(row(5, rows), outputs=[name]) for name in ("OUTPUT__0", "OUTPUT__1"))
+        (answer,) = served.execute(bad)
+        assert answer.startswith(f"INTERNAL: model 'm': output 'OUTPUT__0' is not batched: {numbers}; ")
+        assert "max_batch_size: 0" in answer
+        (answer,) = served.execute(good)
+        assert answer["OUTPUT__1"].tolist() == [[6.0, 6.0]] * rows
+    (line,) = served.errors_logged
+    assert "OUTPUT__0" in line
+
+
+def test_rows_are_sent_twice_until_each_output_was_seen_to_follow_them() -> None:
+    served = a_loop(lambda x: [x + 1, x + 2], outputs=2, max_batch_size=4)
+    for rows, outputs in ((3, None), (1, ["OUTPUT__0"]), (1, ["OUTPUT__0"]), (2, None), (2, None), (1, None)):
+        (answer,) = served.execute(served.request(row(5, rows), outputs=outputs))
+        assert all(part.shape == (rows, 2) for part in answer.values())
+    assert served.model.calls == [3, 2, 1, 4, 2, 1]  # three rows are too many to be sent twice
+
+
+def test_a_model_that_takes_single_rows_only_answers_them() -> None:
+    def single_row(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        if x.shape[0] > 1:
+            raise ModelRunError("one row only")
+        return [x * 2]
+
+    served = a_loop(single_row)
+    for value in (1, 2):
+        (answer,) = served.execute(served.request(row(value)))
+        assert answer["OUTPUT__0"].tolist() == [[2.0 * value] * 2]
+    assert served.model.calls == [2, 1, 1]  # that it failed on two rows was seen, and is not asked again
+    assert len(served.errors_logged) == 1
+
+
+def test_state_counts_calls_that_were_answered() -> None:
+    count = torch.zeros(())
+
+    def counting(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        count.add_(1)
+        return [x + count]
+
+    served = a_loop(counting)
+    got = [served.execute(served.request(row(0)))[0]["OUTPUT__0"].tolist() for _ in range(3)]
+    assert got == [[[1.0, 1.0]], [[2.0, 2.0]], [[3.0, 3.0]]]
