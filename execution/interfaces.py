@@ -1,6 +1,6 @@
 """What the run loop needs of a model below it and of Triton above it; both match by shape, not by base class."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -58,7 +58,7 @@ class TritonRequest(Protocol):
         """The tensors sent, in any order."""
         ...
 
-    def requested_output_names(self) -> Collection[str]:
+    def requested_output_names(self) -> set[str]:
         """The names of the outputs that the client wants."""
         ...
 

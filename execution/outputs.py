@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import torch
 
 from triton_pytorch.batching.scatter import scatter_rows
-from triton_pytorch.execution.requests import Reading
 from triton_pytorch.model_config.configuration import OPEN, ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
@@ -25,15 +24,13 @@ class DeclaredOutput:
     dims: tuple[int, ...]
     is_batched: bool
 
-    def parts(self, results: Results, readings: Sequence[Reading]) -> list[torch.Tensor]:
+    def parts(self, results: Results, rows: Sequence[int]) -> list[torch.Tensor]:
         """Return this output of a call for each of its requests, contiguous; views where the result is.
 
-        Raises:
-            ModelRunError: it is not what the config declares.
+        `rows` are those of each request. Raises ModelRunError where it is not what the config declares.
         """
         if not self.is_batched:
             return [as_response_output(self._checked(results, None))]
-        rows = [reading.rows for reading in readings]
         return scatter_rows(self._checked(results, sum(rows)), rows)
 
     def _checked(self, results: Results, rows: int | None) -> torch.Tensor:
@@ -66,6 +63,8 @@ class DeclaredOutput:
 
     def _has_declared_dims(self, result: torch.Tensor) -> bool:
         got = result.shape[1:] if self.is_batched else result.shape
+        if got == self.dims:
+            return True
         return len(got) == len(self.dims) and all(
             declared in (OPEN, size) for declared, size in zip(self.dims, got, strict=True)
         )

@@ -58,7 +58,7 @@ class RequestReader:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
         check_shapes(leaves, self._rules)
         rows = _rows(leaves) if self._is_batched else 1
-        return Reading(position, leaves, rows, set(request.requested_output_names()))
+        return Reading(position, leaves, rows, request.requested_output_names())
 
     def mergeable(self, readings: list[Reading]) -> list[list[Reading]]:
         """Return the requests in groups that one call can serve, groups and requests in the order in which they came.

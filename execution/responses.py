@@ -40,9 +40,10 @@ class Responder:
         if not is_last_call:
             results = [None if result is None else result.clone() for result in results]
         parts: dict[str, list[torch.Tensor] | ModelRunError] = {}
-        for name in set().union(*[reading.requested for reading in group]):
+        rows = [reading.rows for reading in readings]
+        for name in group[0].requested.union(*[reading.requested for reading in group[1:]]):
             try:
-                parts[name] = self._outputs[name].parts(results, readings)
+                parts[name] = self._outputs[name].parts(results, rows)
             except ModelRunError as error:
                 parts[name] = error
         return parts

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 import pytest
 import torch
 
-from triton_pytorch.batching.gather import gather
 from triton_pytorch.execution.loop import RunLoop
 from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
@@ -43,11 +42,6 @@ def test_a_layout_is_kept_to() -> None:
     taken = as_model_input(x, CPU, (0, 2, 3, 1))
     assert taken.is_contiguous(memory_format=torch.channels_last)
     assert torch.equal(taken, x)
-
-
-def test_bytes_that_are_no_booleans_become_some() -> None:
-    sent = torch.tensor([1, 2, 255, 0], dtype=torch.uint8).view(torch.bool)
-    assert gather([sent], CPU, None).view(torch.uint8).tolist() == [1, 1, 1, 0]
 
 
 @pytest.mark.parametrize("shape", [(0,), (2, 0), (0, 3), (2, 2, 0), (0, 2, 0), (3, 2, 0, 4)])
