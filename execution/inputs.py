@@ -7,6 +7,7 @@ import torch
 
 from triton_pytorch.execution.interfaces import Model
 from triton_pytorch.io_naming.declarations import is_scalar
+from triton_pytorch.io_naming.declared_inputs import declared_inputs
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.torch_runtime.tensors import as_model_input
 
@@ -16,7 +17,9 @@ Preparation = Callable[[torch.Tensor], torch.Tensor]
 def prepare_inputs(config: ModelConfig, order: Sequence[int], model: Model) -> list[Preparation]:
     """Return what is to be done to each input leaf; input i of the config is leaf `order[i]`."""
     scalars = {
-        leaf for tensor, leaf in zip(config.inputs, order, strict=True) if is_scalar(tensor, model.inputs[leaf], config)
+        leaf
+        for tensor, leaf in zip(declared_inputs(config), order, strict=False)
+        if is_scalar(tensor, model.inputs[leaf])
     }
     return [
         partial(_as_scalar, device=model.device)

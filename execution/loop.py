@@ -47,7 +47,7 @@ class RunLoop:
         self._is_batched = config.max_batch_size > 0
         self._leaf_of = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
         self._preparations = prepare_inputs(config, contract.inputs, model)
-        self._shape_rules = contract.shape_rules
+        self._shape_rules = contract.request_rules
         self._outputs = declare_outputs(config, contract.outputs)
         self._triton = triton
         self._logged_outputs: set[str] = set()

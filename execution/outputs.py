@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 import torch
 
-from triton_pytorch.model_config.configuration import OPEN, ModelConfig
+from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError
+from triton_pytorch.model_config.tensors import OPEN
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
 
 
