@@ -4,13 +4,17 @@ from collections.abc import Callable, Sequence
 
 import torch
 
+from triton_pytorch.batching.batch_inputs import build_batch_input
 from triton_pytorch.batching.gather import gather
 from triton_pytorch.execution.interfaces import Model
 from triton_pytorch.execution.requests import Reading
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.io_naming.declarations import is_scalar
+from triton_pytorch.io_naming.declared_inputs import declared_inputs
 from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.model_config.batch_tensors import BatchInput
 from triton_pytorch.model_config.configuration import ModelConfig
+from triton_pytorch.torch_runtime.tensors import as_model_input
 
 # Makes one leaf of a call from the requests that share it; None where a leaf has a default and none was sent.
 Assembly = Callable[[Sequence[Reading]], "torch.Tensor | None"]
@@ -18,15 +22,16 @@ Assembly = Callable[[Sequence[Reading]], "torch.Tensor | None"]
 
 def assemblies(config: ModelConfig, contract: Contract, model: Model) -> list[Assembly]:
     """Return the assembly of each input leaf of the model."""
-    scalars = {
-        leaf
-        for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)
-        if is_scalar(tensor, model.inputs[leaf], config)
-    }
-    return [
-        _scalar(index, model.device) if index in scalars else _gathered(index, leaf, model.device)
-        for index, leaf in enumerate(model.inputs)
-    ]
+    by_leaf = {leaf: _gathered(leaf, model.inputs[leaf], model.device) for leaf in range(len(model.inputs))}
+    for tensor, leaf in zip(declared_inputs(config), (*contract.inputs, *contract.batch_inputs), strict=True):
+        if tensor.is_ragged:
+            by_leaf[leaf] = _concatenated(leaf, model.device)
+        elif is_scalar(tensor, model.inputs[leaf]):
+            by_leaf[leaf] = _scalar(leaf, model.device)
+    leaf_of = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
+    for batch_input, leaf in zip(config.batch_inputs, contract.batch_inputs, strict=True):
+        by_leaf[leaf] = _made(batch_input, leaf_of[batch_input.source], model.inputs[leaf], model.device)
+    return [by_leaf[leaf] for leaf in range(len(model.inputs))]
 
 
 def _gathered(index: int, leaf: Leaf, device: torch.device) -> Assembly:
@@ -35,6 +40,28 @@ def _gathered(index: int, leaf: Leaf, device: torch.device) -> Assembly:
     def assemble(readings: Sequence[Reading]) -> torch.Tensor | None:
         tensors = [tensor for reading in readings if (tensor := reading.leaves[index]) is not None]
         return gather(tensors, device, layout) if tensors else None
+
+    return assemble
+
+
+def _concatenated(index: int, device: torch.device) -> Assembly:
+    """Return the assembly of a ragged input: all elements of all requests, flat."""
+
+    def assemble(readings: Sequence[Reading]) -> torch.Tensor | None:
+        tensors = [tensor.reshape(-1) for reading in readings if (tensor := reading.leaves[index]) is not None]
+        return gather(tensors, device, None) if tensors else None
+
+    return assemble
+
+
+def _made(batch_input: BatchInput, source: int, leaf: Leaf, device: torch.device) -> Assembly:
+    """Return the assembly of an input that no request sends: made of the shapes of another one."""
+    build = build_batch_input(batch_input, device)
+    layout = leaf.layout
+
+    def assemble(readings: Sequence[Reading]) -> torch.Tensor:
+        shapes = [tensor.shape for reading in readings if (tensor := reading.leaves[source]) is not None]
+        return as_model_input(build(shapes), device, layout)
 
     return assemble
 

@@ -14,7 +14,6 @@ from triton_pytorch.execution.requests import Reading, RequestReader, check_shap
 from triton_pytorch.execution.responses import Parts, Responder
 from triton_pytorch.formats.opening import open_model
 from triton_pytorch.io_naming.contract import agree
-from triton_pytorch.io_naming.shape_rules import Rule
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
 from triton_pytorch.model_config.errors import CancelledError, ModelRunError, first_line
 
@@ -54,7 +53,7 @@ class RunLoop:
         self._run = model.run
         self._reader = RequestReader(config, contract, len(model.inputs))
         self._assemblies = assemblies(config, contract, model)
-        self._call_rules: Sequence[Rule] = ()
+        self._call_rules = contract.call_rules
         self._responder = Responder(config, contract, triton)
         self._max_batch_size = config.max_batch_size
         self._unproven = {tensor.name for tensor in config.outputs} if config.max_batch_size else set()

@@ -2,12 +2,17 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import prod
 
 import torch
 
-from triton_pytorch.batching.scatter import scatter_rows
-from triton_pytorch.model_config.configuration import OPEN, ModelConfig
+from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes
+from triton_pytorch.execution.requests import Reading
+from triton_pytorch.io_naming.contract import Contract
+from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError
+from triton_pytorch.model_config.suggestions import listed
+from triton_pytorch.model_config.tensors import OPEN
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
@@ -23,34 +28,49 @@ class DeclaredOutput:
     dtype: torch.dtype
     dims: tuple[int, ...]
     is_batched: bool
+    source: int | None = None  # the input leaf whose shapes it is cut into (BATCH_SCATTER_WITH_INPUT_SHAPE), if so
 
-    def parts(self, results: Results, rows: Sequence[int]) -> list[torch.Tensor]:
+    def parts(self, results: Results, readings: Sequence[Reading]) -> list[torch.Tensor]:
         """Return this output of a call for each of its requests, contiguous; views where the result is.
-
-        `rows` are those of each request. Raises ModelRunError where it is not what the config declares.
-        """
-        if not self.is_batched:
-            return [as_response_output(self._checked(results, None))]
-        return scatter_rows(self._checked(results, sum(rows)), rows)
-
-    def _checked(self, results: Results, rows: int | None) -> torch.Tensor:
-        """Return this output of a result; `rows` went in, None without batching.
 
         Raises:
             ModelRunError: it is not what the config declares.
         """
+        result = self._of_declared_type(results)
+        if self.source is not None:
+            return self._cut_into_shapes(result, readings)
+        if not self.is_batched:
+            if result.dim() == 0 and self.dims in ((1,), (OPEN,)):
+                result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
+            self._check_dims(result)
+            return [as_response_output(result)]
+        rows = [reading.rows for reading in readings]
+        self._check_rows(result, sum(rows))
+        self._check_dims(result)
+        return scatter_rows(result, rows)
+
+    def _of_declared_type(self, results: Results) -> torch.Tensor:
         result = results[self.leaf]
         if result is None:
             raise ModelRunError(f"output '{self.name}' is None in this model's result: remove it from config.pbtxt")
-        if rows is not None:
-            self._check_rows(result, rows)
-        elif result.dim() == 0 and self.dims in ((1,), (OPEN,)):
-            result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
         if result.dtype is not self.dtype:
             raise ModelRunError(self._wrong_type(result.dtype))
-        if not self._has_declared_dims(result):
-            raise ModelRunError(self._wrong_dims(result))
         return result
+
+    def _cut_into_shapes(self, result: torch.Tensor, readings: Sequence[Reading]) -> list[torch.Tensor]:
+        sources = [tensor for reading in readings if (tensor := reading.leaves[self.source or 0]) is not None]
+        shapes = [(source.shape[0], *self._dims_after(source)) for source in sources]
+        count = sum(map(prod, shapes))
+        if result.numel() != count:
+            raise ModelRunError(
+                f"output '{self.name}' has {result.numel()} elements, but batch_output cuts it into the shapes of an "
+                f"input, which make {count} here: {listed([str(list(shape)) for shape in shapes])}"
+            )
+        return scatter_shapes(result, shapes)
+
+    def _dims_after(self, source: torch.Tensor) -> list[int]:
+        """Return the dims of this output in one request: the declared ones, open ones as the source has them."""
+        return [source.shape[number + 1] if size == OPEN else size for number, size in enumerate(self.dims)]
 
     def _check_rows(self, result: torch.Tensor, rows: int) -> None:
         got = result.shape[0] if result.dim() else None
@@ -61,12 +81,14 @@ class DeclaredOutput:
                 "if that is how the model works, set max_batch_size: 0"
             )
 
-    def _has_declared_dims(self, result: torch.Tensor) -> bool:
+    def _check_dims(self, result: torch.Tensor) -> None:
         got = result.shape[1:] if self.is_batched else result.shape
-        if got == self.dims:
-            return True
-        return len(got) == len(self.dims) and all(
-            declared in (OPEN, size) for declared, size in zip(self.dims, got, strict=True)
+        if got != self.dims and not self._are_declared(got):
+            raise ModelRunError(self._wrong_dims(result))
+
+    def _are_declared(self, sizes: Sequence[int]) -> bool:
+        return len(sizes) == len(self.dims) and all(
+            declared in (OPEN, size) for declared, size in zip(self.dims, sizes, strict=True)
         )
 
     def _wrong_type(self, dtype: torch.dtype) -> str:
@@ -88,11 +110,18 @@ def _rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def declare_outputs(config: ModelConfig, order: Sequence[int]) -> dict[str, DeclaredOutput]:
-    """Return the declared outputs by name; output i of the config is leaf `order[i]` of the result."""
+def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, DeclaredOutput]:
+    """Return the declared outputs by name."""
+    input_leaves = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
+    sources = {batch_output.target: input_leaves[batch_output.source] for batch_output in config.batch_outputs}
     return {
         tensor.name: DeclaredOutput(
-            tensor.name, leaf, TORCH_DTYPES[tensor.data_type], tensor.model_dims, config.max_batch_size > 0
+            tensor.name,
+            leaf,
+            TORCH_DTYPES[tensor.data_type],
+            tensor.model_dims,
+            is_batched=config.max_batch_size > 0,
+            source=sources.get(tensor.name),
         )
-        for tensor, leaf in zip(config.outputs, order, strict=True)
+        for tensor, leaf in zip(config.outputs, contract.outputs, strict=True)
     }

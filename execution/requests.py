@@ -2,16 +2,16 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
 from triton_pytorch.execution.interfaces import TritonRequest
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.io_naming.shape_rules import Rule
-from triton_pytorch.model_config.configuration import OPEN, ModelConfig
+from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import RequestError
 from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.model_config.tensors import OPEN
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
 Leaves = list[torch.Tensor | None]  # one for each leaf of the model, None where none was sent
@@ -39,10 +39,15 @@ class RequestReader:
         self._leaf_of = {tensor.name: leaf for tensor, leaf in declared}
         self._required = {leaf: tensor.name for tensor, leaf in declared if not tensor.optional}
         self._no_leaves: Leaves = [None] * leaf_count
-        self._rules = contract.shape_rules
+        self._rules = contract.request_rules
         self._is_batched = config.max_batch_size > 0
-        # What can tell two requests of one model apart: Triton's core holds them to the sizes that the config fixes.
-        self._distinctive = [leaf for tensor, leaf in declared if tensor.optional or OPEN in tensor.model_dims]
+        # What can tell two requests of one model apart, Triton's core holding them to the sizes that the config fixes:
+        # whether a tensor is there, and its sizes behind the batch dimension, none of which count in a ragged one.
+        self._distinctive = [
+            (leaf, slice(0) if tensor.is_ragged else slice(1, None))
+            for tensor, leaf in declared
+            if tensor.optional or (OPEN in tensor.model_dims and not tensor.is_ragged)
+        ]
 
     def read(self, position: int, request: TritonRequest) -> Reading:
         """Return the request with its tensors in the order of the model's leaves.
@@ -75,14 +80,16 @@ class RequestReader:
         return list(groups.values())
 
     def _kind(self, leaves: Leaves) -> Hashable:
-        return tuple([None if (tensor := leaves[leaf]) is None else tensor.shape[1:] for leaf in self._distinctive])
+        return tuple(
+            [None if (tensor := leaves[leaf]) is None else tensor.shape[sizes] for leaf, sizes in self._distinctive]
+        )
 
 
 def check_shapes(leaves: Leaves, rules: Sequence[Rule]) -> None:
     """Raise RequestError with a sentence for each rule that the shapes of these tensors break."""
     if not rules:
         return
-    shapes: Any = [None if tensor is None else tensor.shape for tensor in leaves]
+    shapes = [None if tensor is None else tensor.shape for tensor in leaves]
     violations = [violation for rule in rules if (violation := rule(shapes)) is not None]
     if violations:
         raise RequestError(joined(violations))

@@ -23,7 +23,7 @@ class Responder:
 
     def __init__(self, config: ModelConfig, contract: Contract, triton: Triton) -> None:
         self._model_name = config.name
-        self._outputs = declare_outputs(config, contract.outputs)
+        self._outputs = declare_outputs(config, contract)
         self._triton = triton
         self._new_tensor = triton.tensor.from_dlpack
         self._new_response = triton.response
@@ -40,10 +40,9 @@ class Responder:
         if not is_last_call:
             results = [None if result is None else result.clone() for result in results]
         parts: dict[str, list[torch.Tensor] | ModelRunError] = {}
-        rows = [reading.rows for reading in readings]
         for name in group[0].requested.union(*[reading.requested for reading in group[1:]]):
             try:
-                parts[name] = self._outputs[name].parts(results, rows)
+                parts[name] = self._outputs[name].parts(results, readings)
             except ModelRunError as error:
                 parts[name] = error
         return parts

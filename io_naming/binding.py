@@ -9,11 +9,14 @@ from triton_pytorch.model_config.suggestions import did_you_mean, joined, listed
 _UNKNOWN_NAMES_EXPLAINED = 8
 
 
-def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Direction) -> tuple[int, ...]:
+def bind(
+    declared: Sequence[str], leaves: Sequence[LeafPath], direction: Direction, defaulted: Collection[LeafPath] = ()
+) -> tuple[int, ...]:
     """Return the leaf index of each declared tensor, in the order of the config; both kinds of names may be mixed.
 
-    Every input leaf must be named once; output leaves may stay unnamed. Raises one NamingError with a sentence for
-    each fault of the config: an unknown name, two names for one leaf, an input leaf without a name.
+    Every input leaf must be named once, but those that are `defaulted`; output leaves may stay unnamed. Raises one
+    NamingError with a sentence for each fault of the config: an unknown name, two names for one leaf, an input leaf
+    without a name.
     """
     spellings = [(str(path), str(OrdinalName(direction, index))) for index, path in enumerate(leaves)]
     # Names are compared as text, since printing a name undoes parsing it.
@@ -28,7 +31,9 @@ def bind(declared: Sequence[str], leaves: Sequence[LeafPath], direction: Directi
         faults.append(f"{len(unknown) - _UNKNOWN_NAMES_EXPLAINED} more names are unknown")
     faults += _named_twice(names_of, direction)
     if direction is Direction.INPUT:
-        faults += _unnamed(names_of)
+        faults += _unnamed(
+            [leaf for leaf, path in zip(names_of, leaves, strict=True) if path not in defaulted], names_of
+        )
     if faults:
         raise NamingError(joined([*faults, _inventory(list(names_of), direction)]))
     return tuple(index_of[name] for name in declared)
@@ -59,8 +64,8 @@ def _named_twice(names_of: dict[str, list[str]], direction: Direction) -> list[s
     ]
 
 
-def _unnamed(names_of: dict[str, list[str]]) -> list[str]:
-    leaves = [leaf for leaf, names in names_of.items() if not names]
+def _unnamed(required: Sequence[str], names_of: dict[str, list[str]]) -> list[str]:
+    leaves = [leaf for leaf in required if not names_of[leaf]]
     return [f"the config declares no tensor for {listed(leaves)}: every input needs one"] if leaves else []
 
 

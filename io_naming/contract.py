@@ -5,21 +5,28 @@ from dataclasses import dataclass
 
 from triton_pytorch.io_naming.binding import bind
 from triton_pytorch.io_naming.declarations import input_faults, input_warnings
+from triton_pytorch.io_naming.declared_inputs import DeclaredInput, declared_inputs
 from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.shape_rules import Rule, compile_shape_rules
-from triton_pytorch.model_config.configuration import ModelConfig, TensorConfig
+from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ConfigError, NamingError
 from triton_pytorch.model_config.suggestions import joined, listed
 
 
 @dataclass(frozen=True, slots=True)
 class Contract:
-    """Which leaf each declared tensor is, in the order of the config, and what is left to check at a request."""
+    """Which leaf each declared tensor is, in the order of the config, and what is left to check when requests come.
+
+    Rules read shapes by input leaf. `request_rules` are for those of one request before it is merged: None for an
+    input that was not sent, and for one that `batch_input` makes. `call_rules` are for the tensors of a call.
+    """
 
     inputs: tuple[int, ...]
+    batch_inputs: tuple[int, ...]
     outputs: tuple[int, ...]
-    shape_rules: tuple[Rule, ...]
+    request_rules: tuple[Rule, ...]
+    call_rules: tuple[Rule, ...]
     warnings: tuple[str, ...]
 
 
@@ -32,31 +39,34 @@ def agree(config: ModelConfig, inputs: Sequence[Leaf], outputs: Sequence[Leaf]) 
         NamingError: declared names and leaves do not fit together; all such faults in one text.
         ConfigError: types, shapes or the batch dimension contradict the model; all such faults in one text.
     """
-    input_order, output_order = _bind_all(config, inputs, outputs)
-    bound = [(tensor, inputs[index]) for tensor, index in zip(config.inputs, input_order, strict=True)]
-    rules = compile_shape_rules(config.inputs, inputs, input_order, config)
-    faults = [_optional_fault(tensor) for tensor in config.inputs if tensor.optional]
+    declared = declared_inputs(config)
+    order, output_order = _bind_all([tensor.name for tensor in declared], inputs, config, outputs)
+    bound = [(tensor, inputs[index]) for tensor, index in zip(declared, order, strict=True)]
+    rules = compile_shape_rules(declared, inputs, order)
+    faults = [_optional_fault(tensor) for tensor, leaf in bound if tensor.optional and not leaf.has_default]
     if not config.outputs:
         names = listed([str(leaf) for leaf in outputs])
         faults.append(f"the config declares no output, so that nothing would be answered: the model has {names}")
-    faults += [fault for tensor, leaf in bound for fault in input_faults(tensor, leaf, config)]
+    faults += [fault for tensor, leaf in bound for fault in input_faults(tensor, leaf, config.max_batch_size)]
     faults += rules.faults
     if faults:
         raise ConfigError(joined(faults))
-    warnings = tuple(warning for tensor, leaf in bound for warning in input_warnings(tensor, leaf, config))
-    return Contract(input_order, output_order, rules.rules, warnings)
+    warnings = (warning for tensor, leaf in bound for warning in input_warnings(tensor, leaf, config.max_batch_size))
+    sent = len(config.inputs)
+    return Contract(order[:sent], order[sent:], output_order, rules.request_rules, rules.call_rules, tuple(warnings))
 
 
 def _bind_all(
-    config: ModelConfig, inputs: Sequence[Leaf], outputs: Sequence[Leaf]
+    input_names: Sequence[str], inputs: Sequence[Leaf], config: ModelConfig, outputs: Sequence[Leaf]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     orders, faults = [], []
-    for direction, tensors, leaves in (
-        (Direction.INPUT, config.inputs, inputs),
-        (Direction.OUTPUT, config.outputs, outputs),
+    for direction, names, leaves in (
+        (Direction.INPUT, input_names, inputs),
+        (Direction.OUTPUT, [tensor.name for tensor in config.outputs], outputs),
     ):
+        defaulted = [leaf.path for leaf in leaves if leaf.has_default]
         try:
-            orders.append(bind([tensor.name for tensor in tensors], [leaf.path for leaf in leaves], direction))
+            orders.append(bind(names, [leaf.path for leaf in leaves], direction, defaulted))
         except NamingError as error:
             faults.append(str(error))
     if faults:
@@ -65,5 +75,5 @@ def _bind_all(
     return input_order, output_order
 
 
-def _optional_fault(tensor: TensorConfig) -> str:
+def _optional_fault(tensor: DeclaredInput) -> str:
     return f"input '{tensor.name}' is optional, but the model has no default for it: remove `optional: true`"

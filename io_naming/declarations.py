@@ -2,89 +2,113 @@
 
 from collections.abc import Iterator
 
+from triton_pytorch.io_naming.declared_inputs import DeclaredInput
 from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
-from triton_pytorch.model_config.configuration import OPEN, ModelConfig, TensorConfig
 from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.tensors import OPEN
 
 
-def declared_shape(tensor: TensorConfig, config: ModelConfig) -> tuple[int, ...]:
-    """Return the shape in which the model gets an input: with the batch dimension, after `reshape`, -1 where open."""
-    return (OPEN, *tensor.model_dims) if config.max_batch_size else tensor.model_dims
-
-
-def is_scalar(tensor: TensorConfig, leaf: Leaf, config: ModelConfig) -> bool:
+def is_scalar(declared: DeclaredInput, leaf: Leaf) -> bool:
     """Return whether an input without dimensions is declared `dims: [ 1 ]`, as Triton demands without batching."""
-    return leaf.shape == () and declared_shape(tensor, config) == (1,)
+    return leaf.shape == () and declared.shape == (1,)
 
 
-def input_faults(tensor: TensorConfig, leaf: Leaf, config: ModelConfig) -> Iterator[str]:
+def input_faults(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
     """Yield a sentence for each way in which a declared input cannot be what the model takes."""
-    if leaf.dtype is not None and tensor.data_type.torch_name != leaf.dtype:
-        yield _wrong_type(tensor, leaf.dtype)
-    if leaf.shape is None or is_scalar(tensor, leaf, config):
+    if leaf.dtype is not None and declared.data_type.torch_name != leaf.dtype:
+        yield _wrong_type(declared, leaf.dtype)
+    if leaf.shape is None or is_scalar(declared, leaf):
         return
-    declared = declared_shape(tensor, config)
-    if len(declared) != len(leaf.shape):
-        yield _wrong_rank(tensor, leaf.shape, config)
+    if len(declared.shape) != len(leaf.shape):
+        yield _wrong_rank(declared, leaf.shape, max_batch_size)
         return
-    for number, (size, dimension) in enumerate(zip(declared, leaf.shape, strict=True)):
-        if number == 0 and config.max_batch_size:
-            yield from _batch_faults(tensor, dimension, config)
+    for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
+        if number == 0 and declared.depends_on_merge:
+            yield from _merge_faults(declared, dimension)
+        elif number == 0 and declared.is_batched:
+            yield from _batch_faults(declared, dimension, max_batch_size)
         elif size != OPEN:
-            yield from _size_faults(tensor, number, size, leaf.shape)
+            yield from _size_faults(declared, number, size, leaf.shape)
 
 
-def input_warnings(tensor: TensorConfig, leaf: Leaf, config: ModelConfig) -> Iterator[str]:
+def input_warnings(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
     """Yield a sentence where a declared input may ask for more than the exporter promised.
 
     An upper bound of the batch dimension can be invented by the exporter (FACTS.md), so it is no fault.
     """
-    upper = leaf.shape[0].upper if leaf.shape and config.max_batch_size else None
-    if upper is not None and upper < config.max_batch_size:
+    upper = leaf.shape[0].upper if leaf.shape and declared.is_batched else None
+    if upper is not None and upper < max_batch_size:
         yield (
-            f"the config has max_batch_size: {config.max_batch_size}, but the model was exported for at most "
-            f"{upper} rows of input '{tensor.name}'"
+            f"the config has max_batch_size: {max_batch_size}, but the model was exported for at most "
+            f"{upper} rows of input '{declared.name}'"
         )
 
 
-def _wrong_type(tensor: TensorConfig, dtype: str) -> str:
-    taken = next((data_type.value for data_type in DataType if data_type.torch_name == dtype), None)
+def _wrong_type(declared: DeclaredInput, dtype: str) -> str:
+    taken = next((data_type for data_type in DataType if data_type.torch_name == dtype), None)
+    is_declared = f"input '{declared.name}' is declared {declared.data_type}"
     if taken is None:
-        return f"input '{tensor.name}' is declared {tensor.data_type}, but the model takes {dtype}, which Triton lacks"
-    return f"input '{tensor.name}' is declared {tensor.data_type}, but the model takes {taken}"
-
-
-def _wrong_rank(tensor: TensorConfig, shape: tuple[Dimension, ...], config: ModelConfig) -> str:
-    dims = tensor.model_dims
-    declared = f"{list(dims)} behind the batch dimension" if config.max_batch_size else str(list(dims))
-    surplus = len(declared_shape(tensor, config)) - len(shape)
+        return f"{is_declared}, but the model takes {dtype}, which Triton lacks"
     hint = ""
-    if not shape and not config.max_batch_size:
-        hint = ": declare dims: [ 1 ]"
-    elif config.max_batch_size and surplus == 1:
-        hint = ": leave the batch dimension out of dims, or set max_batch_size: 0"
-    elif not config.max_batch_size and surplus == -1:
-        hint = ": add the missing dimension to dims, or set max_batch_size"
-    return (
-        f"input '{tensor.name}' is declared with dims {declared}, but the model takes "
-        f"{len(shape)} dimension{'' if len(shape) == 1 else 's'}, {shape_text(shape)}{hint}"
-    )
+    if declared.kind is not None and taken not in (DataType.INT32, DataType.FP32):
+        hint = ": Triton makes batch inputs TYPE_INT32 or TYPE_FP32, so export the model with one of these"
+    return f"{is_declared}, but the model takes {taken}{hint}"
 
 
-def _batch_faults(tensor: TensorConfig, batch: Dimension, config: ModelConfig) -> Iterator[str]:
+def _wrong_rank(declared: DeclaredInput, shape: tuple[Dimension, ...], max_batch_size: int) -> str:
+    taken = f"the model takes {_dimensions(len(shape))}, {shape_text(shape)}"
+    if declared.is_ragged:
+        return (
+            f"input '{declared.name}' is ragged, so that all requests arrive flat, in 1 dimension, but {taken}: export "
+            "a model that takes it flat, or remove `allow_ragged_batch: true`"
+        )
+    if declared.kind is not None:
+        made = f"input '{declared.name}' is made by batch_input of kind {declared.kind}"
+        return f"{made}, which has {_dimensions(len(declared.shape))}, but {taken}"
+    dims = declared.shape[1:] if declared.is_batched else declared.shape
+    behind = " behind the batch dimension" if declared.is_batched else ""
+    hint = _rank_hint(len(declared.shape), len(shape), max_batch_size)
+    return f"input '{declared.name}' is declared with dims {list(dims)}{behind}, but {taken}{hint}"
+
+
+def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
+    if not taken and not max_batch_size:
+        return ": declare dims: [ 1 ]"
+    if max_batch_size and declared == taken + 1:
+        return ": leave the batch dimension out of dims, or set max_batch_size: 0"
+    if not max_batch_size and declared == taken - 1:
+        return ": add the missing dimension to dims, or set max_batch_size"
+    return ""
+
+
+def _dimensions(number: int) -> str:
+    return f"{number} dimension{'' if number == 1 else 's'}"
+
+
+def _batch_faults(declared: DeclaredInput, batch: Dimension, max_batch_size: int) -> Iterator[str]:
     if batch.size.constant is not None:
         yield (
-            f"the config has max_batch_size: {config.max_batch_size}, but the model was exported with a fixed first "
-            f"dimension of {batch.size} for input '{tensor.name}': export with a dynamic first dimension, or set "
+            f"the config has max_batch_size: {max_batch_size}, but the model was exported with a fixed first "
+            f"dimension of {batch.size} for input '{declared.name}': export with a dynamic first dimension, or set "
             "max_batch_size: 0"
         )
 
 
-def _size_faults(tensor: TensorConfig, number: int, size: int, shape: tuple[Dimension, ...]) -> Iterator[str]:
+def _merge_faults(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
+    if first.size.constant is not None:
+        origin = "is ragged" if declared.is_ragged else f"is made by batch_input of kind {declared.kind}"
+        yield (
+            f"input '{declared.name}' {origin}, so that the requests of a call decide its first dimension, but the "
+            f"model was exported with a fixed one of {first.size}: export with a dynamic first dimension"
+        )
+
+
+def _size_faults(declared: DeclaredInput, number: int, size: int, shape: tuple[Dimension, ...]) -> Iterator[str]:
     dimension = shape[number]
     if size < dimension.lower or (dimension.upper is not None and size > dimension.upper):
+        is_size = f"is declared {size}" if declared.kind is None else f"is {size}, the number of dims of its source"
         yield (
-            f"dimension {number} of input '{tensor.name}' is declared {size}, but the model takes "
+            f"dimension {number} of input '{declared.name}' {is_size}, but the model takes "
             f"{bounds_text(dimension)} in {shape_text(shape)}"
         )
 

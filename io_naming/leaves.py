@@ -23,13 +23,15 @@ class Leaf:
     """An input or output leaf; None stands for what is not known.
 
     `dtype` is torch's name, such as "float32". `layout` lists the dimensions from the outermost in memory to the
-    innermost where the model expects another order than row-major: (0, 2, 3, 1) for channels_last.
+    innermost where the model expects another order than row-major: (0, 2, 3, 1) for channels_last. An input that
+    `has_default` need not be in the config, nor in each request.
     """
 
     path: LeafPath
     dtype: str | None = None
     shape: tuple[Dimension, ...] | None = None
     layout: tuple[int, ...] | None = None
+    has_default: bool = False
 
     def __str__(self) -> str:
         return str(self.path)

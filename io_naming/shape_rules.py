@@ -1,24 +1,31 @@
-"""Rules for the shapes of a request that only the request can break, compiled at load from what the config leaves open.
+"""Rules for the shapes that only requests can break, compiled at load from what the config leaves open.
 
 A compiled model reads foreign memory where sizes break the relations that it was exported with (FACTS.md), so every
-open dimension is held against its bounds, and against the dimensions that share its name.
+open dimension is held against its bounds, and against the dimensions that share its name. What a request has alone is
+checked before it is merged, so that it spoils no call; what comes of merging, with the tensors of the call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import cast
 
-from triton_pytorch.io_naming.declarations import bounds_text, declared_shape, is_scalar
+from triton_pytorch.io_naming.declarations import bounds_text, is_scalar
+from triton_pytorch.io_naming.declared_inputs import DeclaredInput
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.sizes import open_size
-from triton_pytorch.model_config.configuration import OPEN, ModelConfig, TensorConfig
+from triton_pytorch.model_config.tensors import OPEN
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
-Rule = Callable[[Shapes], "str | None"]  # returns a sentence where the shapes break it
+Check = Callable[[Shapes], "str | None"]  # returns a sentence where the shapes break it
+Rule = Callable[[Sequence[Sequence[int] | None]], "str | None"]  # a check that copes with inputs that are not there
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """A dimension of a declared input, and the number that the config fixes it at, if it does."""
+    """A dimension of a declared input, and the number that the config fixes it at, if it does.
+
+    `is_batch`: its size is the number of rows. `depends_on_merge`: no request alone has its size.
+    """
 
     tensor: str
     leaf: int
@@ -26,12 +33,14 @@ class Place:
     dimension: Dimension
     fixed: int | None
     is_batch: bool
+    depends_on_merge: bool
+    is_optional: bool
 
     def __str__(self) -> str:
         return f"dimension {self.number} of input '{self.tensor}'"
 
     def size(self, shapes: Shapes) -> int:
-        """Return the size that this dimension has in a request."""
+        """Return the size that this dimension has in a request or a call."""
         return self.fixed if self.fixed is not None else shapes[self.leaf][self.number]
 
 
@@ -49,50 +58,100 @@ class SymbolSource:
 
 
 @dataclass(frozen=True, slots=True)
-class ShapeRules:
-    """What is left to check at a request, and what the config alone already breaks."""
+class ShapeCheck:
+    """A check with the places that it reads; a bound of the number of rows holds for a sum where it holds for each."""
 
-    rules: tuple[Rule, ...]
+    check: Check
+    read: tuple[Place, ...]
+    is_bound: bool = False
+
+    @property
+    def is_settled(self) -> bool:
+        """True where all numbers stand in the config, so that no request can change them."""
+        return all(place.fixed is not None for place in self.read)
+
+    @property
+    def is_for_requests(self) -> bool:
+        """True where a request alone has all sizes, and has to obey whatever it is merged with."""
+        return not any(place.depends_on_merge for place in self.read)
+
+    @property
+    def is_for_calls(self) -> bool:
+        """True where requests that pass alone can fail together."""
+        return not self.is_for_requests or (not self.is_bound and any(place.is_batch for place in self.read))
+
+    def as_rule(self) -> Rule:
+        """Return the check as one that passes where an optional input that it reads is not there."""
+        check, optional = self.check, {place.leaf for place in self.read if place.is_optional}
+        if not optional:
+            return cast("Rule", check)  # what it reads is always there
+
+        def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+            return None if any(shapes[leaf] is None for leaf in optional) else check(cast("Shapes", shapes))
+
+        return rule
+
+
+@dataclass(frozen=True, slots=True)
+class ShapeRules:
+    """What is left to check at each request and at each call, and what the config alone already breaks."""
+
+    request_rules: tuple[Rule, ...]
+    call_rules: tuple[Rule, ...]
     faults: tuple[str, ...]
 
 
-def compile_shape_rules(
-    tensors: Sequence[TensorConfig], leaves: Sequence[Leaf], order: Sequence[int], config: ModelConfig
-) -> ShapeRules:
-    """Compile the rules for declared inputs; tensor i is bound to `leaves[order[i]]`."""
-    bound = [(tensor, leaves[index], index) for tensor, index in zip(tensors, order, strict=True)]
-    places = [place for tensor, leaf, index in bound for place in _places(tensor, leaf, index, config)]
+def compile_shape_rules(declared: Sequence[DeclaredInput], leaves: Sequence[Leaf], order: Sequence[int]) -> ShapeRules:
+    """Compile the rules for declared inputs; input i is bound to `leaves[order[i]]`."""
+    bound = [(tensor, leaves[index], index) for tensor, index in zip(declared, order, strict=True)]
+    places = [place for tensor, leaf, index in bound for place in _places(tensor, leaf, index)]
     sources = _symbol_sources(places)
-    rules: list[Rule] = []
+    checks: list[ShapeCheck] = []
     faults: list[str] = []
     for place in places:
         faults += _batch_faults(place, sources)
-        for rule, depends_on in _rules(place, sources):
-            if all(other.fixed is not None for other in (place, *depends_on)):
-                faults += filter(None, [rule(())])  # all numbers stand in the config: no request can change them
+        for check in _checks(place, sources):
+            if check.is_settled:
+                faults += filter(None, [check.check(())])
             else:
-                rules.append(rule)
-    return ShapeRules(tuple(rules), tuple(faults))
+                checks.append(check)
+    return ShapeRules(
+        tuple(check.as_rule() for check in checks if check.is_for_requests),
+        tuple(check.as_rule() for check in checks if check.is_for_calls),
+        tuple(faults),
+    )
 
 
-def _places(tensor: TensorConfig, leaf: Leaf, index: int, config: ModelConfig) -> Iterator[Place]:
-    if leaf.shape is None or is_scalar(tensor, leaf, config):
+def _places(declared: DeclaredInput, leaf: Leaf, index: int) -> Iterator[Place]:
+    if leaf.shape is None or is_scalar(declared, leaf):
         return
-    declared = declared_shape(tensor, config)
-    if len(declared) != len(leaf.shape):  # a fault of its own
+    if len(declared.shape) != len(leaf.shape):  # a fault of its own
         return
-    for number, (size, dimension) in enumerate(zip(declared, leaf.shape, strict=True)):
-        is_batch = number == 0 and config.max_batch_size > 0
-        yield Place(tensor.name, index, number, dimension, None if size == OPEN else size, is_batch)
+    for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
+        yield Place(
+            declared.name,
+            index,
+            number,
+            dimension,
+            fixed=None if size == OPEN else size,
+            is_batch=declared.is_batched and number == 0,
+            depends_on_merge=declared.depends_on_merge and size == OPEN,
+            is_optional=declared.optional,
+        )
 
 
 def _symbol_sources(places: Sequence[Place]) -> dict[str, SymbolSource]:
-    """Choose for each name the place that decides its number: fixed ones first, then the batch, then plain ones."""
+    """Choose for each name the place that decides its number.
 
-    def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, bool, bool]:
+    It is best one that is always there, then one that the config fixes, one that a request has alone, the batch, and
+    one that is the name and nothing else.
+    """
+
+    def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, ...]:
         symbol, source = candidate
         place = source.place
-        return place.fixed is None, not place.is_batch, place.dimension.size != open_size(symbol)
+        is_plain = place.dimension.size == open_size(symbol)
+        return place.is_optional, place.fixed is None, place.depends_on_merge, not place.is_batch, not is_plain
 
     candidates = [found for place in places if (found := _linear(place)) is not None]
     return dict(sorted(candidates, key=rank)[::-1])  # the first of each name wins
@@ -118,16 +177,16 @@ def _batch_faults(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator
         )
 
 
-def _rules(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[tuple[Rule, Sequence[Place]]]:
-    """Yield the rules of one dimension, each with the other places that it reads."""
+def _checks(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[ShapeCheck]:
+    """Yield the checks of one dimension."""
     if place.fixed is None and (place.dimension.lower > 0 or _upper(place) is not None):
-        yield _bounds_rule(place), ()
+        yield ShapeCheck(_bounds_check(place), (place,), is_bound=True)
     others = _others(place, sources)
     if others == [place]:
-        yield from _multiples_rules(place)
+        yield from _multiples_checks(place)
     elif others and not _are_all_batches(place, others):
         own = {symbol: sources[symbol] for symbol in sorted(place.dimension.size.symbols)}
-        yield _relation_rule(place, own), others
+        yield ShapeCheck(_relation_check(place, own), (place, *others))
 
 
 def _others(place: Place, sources: Mapping[str, SymbolSource]) -> list[Place]:
@@ -141,38 +200,38 @@ def _are_all_batches(place: Place, others: Sequence[Place]) -> bool:
 
 
 def _upper(place: Place) -> int | None:
-    """Return the upper bound; the batch dimension has none, since exporters invent it (FACTS.md)."""
-    return None if place.is_batch else place.dimension.upper
+    """Return the upper bound; sizes that merging decides have none, since exporters invent such bounds (FACTS.md)."""
+    return None if place.is_batch or place.depends_on_merge else place.dimension.upper
 
 
-def _bounds_rule(place: Place) -> Rule:
+def _bounds_check(place: Place) -> Check:
     leaf, number, lower, upper = place.leaf, place.number, place.dimension.lower, _upper(place)
     allowed = bounds_text(replace(place.dimension, upper=upper))
 
-    def rule(shapes: Shapes) -> str | None:
+    def check(shapes: Shapes) -> str | None:
         size = shapes[leaf][number]
         if size < lower or (upper is not None and size > upper):
             return f"{place} is {size}, but the model takes {allowed}"
         return None
 
-    return rule
+    return check
 
 
-def _multiples_rules(place: Place) -> Iterator[tuple[Rule, Sequence[Place]]]:
+def _multiples_checks(place: Place) -> Iterator[ShapeCheck]:
     ((factor, _), *rest) = place.dimension.size.terms
     offset = rest[0][0] if rest else 0
     allowed = f"multiples of {factor}{f' plus {offset}' if offset else ''}"
 
-    def rule(shapes: Shapes) -> str | None:
+    def check(shapes: Shapes) -> str | None:
         size = place.size(shapes)
         return f"{place} is {size}, but the model takes {allowed}" if (size - offset) % factor else None
 
     if factor > 1:
-        yield rule, ()
+        yield ShapeCheck(check, (place,))
 
 
-def _relation_rule(place: Place, sources: Mapping[str, SymbolSource]) -> Rule:
-    def rule(shapes: Shapes) -> str | None:
+def _relation_check(place: Place, sources: Mapping[str, SymbolSource]) -> Check:
+    def check(shapes: Shapes) -> str | None:
         expected = place.dimension.size.value({symbol: source.value(shapes) for symbol, source in sources.items()})
         size = place.size(shapes)
         if size != expected:
@@ -183,4 +242,4 @@ def _relation_rule(place: Place, sources: Mapping[str, SymbolSource]) -> Rule:
             return f"{place} is {size}, but the model takes {expected} ({place.dimension}) there, since {others}"
         return None
 
-    return rule
+    return check

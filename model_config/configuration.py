@@ -7,13 +7,11 @@ from enum import Enum
 from pathlib import Path
 from typing import Any
 
-from triton_pytorch.model_config.datatypes import DataType
-from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
+from triton_pytorch.model_config.batch_tensors import BatchInput, BatchOutput, read_batch_tensors
+from triton_pytorch.model_config.errors import UnsupportedError
 from triton_pytorch.model_config.file_names import file_system_name
 from triton_pytorch.model_config.parameters import Parameters, check_inside_version_directory, read_parameters
-from triton_pytorch.model_config.suggestions import did_you_mean, listed
-
-OPEN = -1  # a size that is left to the request
+from triton_pytorch.model_config.tensors import TensorConfig, read_tensor
 
 
 class InstanceKind(str, Enum):
@@ -22,22 +20,6 @@ class InstanceKind(str, Enum):
     CPU = "CPU"
     GPU = "GPU"
     MODEL = "MODEL"
-
-
-@dataclass(frozen=True, slots=True)
-class TensorConfig:
-    """One entry of `input` or `output`; dims without the batch dimension, -1 where open."""
-
-    name: str
-    data_type: DataType
-    dims: tuple[int, ...]
-    reshape: tuple[int, ...] | None = None
-    optional: bool = False
-
-    @property
-    def model_dims(self) -> tuple[int, ...]:
-        """The dims as the model has them: after `reshape`, which Triton's core does both ways."""
-        return self.dims if self.reshape is None else self.reshape
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +32,8 @@ class ModelConfig:
     max_batch_size: int
     inputs: tuple[TensorConfig, ...]
     outputs: tuple[TensorConfig, ...]
+    batch_inputs: tuple[BatchInput, ...]
+    batch_outputs: tuple[BatchOutput, ...]
     default_model_filename: str
     parameters: Parameters
 
@@ -90,13 +74,18 @@ def read_config(text: str) -> ModelConfig:
     _refuse_what_is_not_built(document)
     file_name = document.get("default_model_filename", "")
     check_inside_version_directory(file_name, "default_model_filename")
+    inputs = tuple(read_tensor(entry, "input") for entry in document.get("input", []))
+    outputs = tuple(read_tensor(entry, "output") for entry in document.get("output", []))
+    batch_inputs, batch_outputs = read_batch_tensors(document, inputs, outputs)
     return ModelConfig(
         name=document["name"],
         backend=document.get("backend", ""),
         platform=document.get("platform", ""),
         max_batch_size=int(document.get("max_batch_size", 0)),
-        inputs=tuple(_tensor(entry, "input") for entry in document.get("input", [])),
-        outputs=tuple(_tensor(entry, "output") for entry in document.get("output", [])),
+        inputs=inputs,
+        outputs=outputs,
+        batch_inputs=batch_inputs,
+        batch_outputs=batch_outputs,
         default_model_filename=file_name,
         parameters=read_parameters(
             {key: entry.get("string_value", "") for key, entry in document.get("parameters", {}).items()}
@@ -104,42 +93,11 @@ def read_config(text: str) -> ModelConfig:
     )
 
 
-def _tensor(entry: Mapping[str, Any], direction: str) -> TensorConfig:
-    reshape = entry.get("reshape")
-    return TensorConfig(
-        name=entry["name"],
-        data_type=_data_type(entry, direction),
-        dims=_sizes(entry.get("dims", [])),
-        reshape=_sizes(reshape.get("shape", [])) if reshape is not None else None,
-        optional=bool(entry.get("optional", False)),
-    )
-
-
-def _sizes(values: list[Any]) -> tuple[int, ...]:
-    return tuple(int(value) for value in values)
-
-
-def _data_type(entry: Mapping[str, Any], direction: str) -> DataType:
-    spelling = entry.get("data_type", "TYPE_INVALID")
-    try:
-        return DataType(spelling)
-    except ValueError as error:
-        choices = [data_type.value for data_type in DataType]
-        raise ConfigError(
-            f"{direction} '{entry['name']}' has data_type {spelling}: expected one of {listed(choices)}"
-            f"{did_you_mean(spelling, choices)}"
-        ) from error
-
-
 def _refuse_what_is_not_built(document: Mapping[str, Any]) -> None:
-    ragged = [entry["name"] for entry in document.get("input", []) if entry.get("allow_ragged_batch")]
     asked_for = {
         "sequence_batching": "sequence_batching" in document,
         "model_transaction_policy { decoupled: true }": document.get("model_transaction_policy", {}).get("decoupled"),
         "model_operations { op_library_filename }": document.get("model_operations", {}).get("op_library_filename"),
-        "batch_input": bool(document.get("batch_input")),
-        "batch_output": bool(document.get("batch_output")),
-        f"allow_ragged_batch (input {', '.join(ragged)})": bool(ragged),
     }
     refused = [feature for feature, is_asked_for in asked_for.items() if is_asked_for]
     if refused:

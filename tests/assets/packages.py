@@ -442,6 +442,40 @@ def unstated(path: Path) -> None:
     )
 
 
+@builder
+def ragged(path: Path) -> None:
+    """Requests of any length, flat, with where each ends and how long it is; what comes back is a row each, or flat.
+
+    Values are picked by comparison: an index out of range could end the process. For sums of float32 inductor would
+    make up a bound of 4096.
+    """
+    import torch
+
+    def forward(self: Any, *, values: Any, ends: Any, shapes: Any, scale: Any) -> Any:
+        starts, stops = ends[:-1].unsqueeze(1), ends[1:].unsqueeze(1)
+        positions = torch.arange(values.shape[0])
+        own = torch.where((starts <= positions) & (positions < stops), values.double(), 0.0)
+        return {
+            "sums": own.sum(1, keepdim=True).float() * scale,
+            "lengths": 2 * shapes - (stops - starts),
+            "doubled": 2 * values,
+        }
+
+    rows, total = torch.export.Dim("rows", max=1000), torch.export.Dim("total", max=100_000)
+    compile_to(
+        path,
+        module(forward),
+        (),
+        {
+            "values": torch.randn(7),
+            "ends": torch.tensor([0, 2, 2, 7], dtype=torch.int32),
+            "shapes": torch.tensor([[2], [0], [5]], dtype=torch.int32),
+            "scale": torch.randn(3, 1),
+        },
+        dynamic_shapes={"values": {0: total}, "ends": {0: rows + 1}, "shapes": {0: rows}, "scale": {0: rows}},
+    )
+
+
 def main(arguments: list[str]) -> None:
     """Compile each NAME=PATH; a package appears under its path only when it is whole."""
     for argument in arguments:

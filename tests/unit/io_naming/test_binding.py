@@ -103,6 +103,14 @@ def test_input_leaves_without_a_name_are_all_told() -> None:
     assert "no tensor for ARGS[0] (INPUT__0), KWARGS[kw_arg2] (INPUT__5): every input needs one" in message
 
 
+def test_inputs_with_a_default_may_stay_undeclared() -> None:
+    defaulted = [EXAMPLE.inputs[0], EXAMPLE.inputs[5]]
+    assert bind(INPUTS[1:5], EXAMPLE.inputs, INPUT, defaulted) == (1, 2, 3, 4)
+    assert bind(INPUTS, EXAMPLE.inputs, INPUT, defaulted) == (0, 1, 2, 3, 4, 5)
+    with pytest.raises(NamingError, match=r"no tensor for ARGS\[1\] \(INPUT__1\): every input needs one"):
+        bind(INPUTS[2:5], EXAMPLE.inputs, INPUT, defaulted)
+
+
 def test_all_faults_of_a_config_come_in_one_message() -> None:
     assert fault(["x", "INPUT__9", "ARGS[2]", "ARGS[0]", "INPUT__0", *INPUTS[1:5]], INPUT) == (
         "'x' is no name of an input: expected INPUT__<n>, ARGS[<i>].. or KWARGS[<key>].. (keys without quotes, and"

@@ -10,7 +10,7 @@ from triton_pytorch.io_naming.sizes import open_size, parse_size, size_of
 def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
     leaf = Leaf(LeafPath("ARGS", ("2", "keyA")))
     assert str(leaf) == "ARGS[2][keyA]"
-    assert (leaf.dtype, leaf.shape, leaf.layout) == (None, None, None)
+    assert (leaf.dtype, leaf.shape, leaf.layout, leaf.has_default) == (None, None, None, False)
 
 
 @pytest.mark.parametrize(

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from triton_pytorch.model_config.configuration import InstanceKind, TensorConfig, read_config, read_instance
+from triton_pytorch.model_config.configuration import InstanceKind, read_config, read_instance
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
+from triton_pytorch.model_config.tensors import TensorConfig
 
 RECORDED = Path(__file__).resolve().parents[2] / "assets" / "recorded_arguments.json"
 
@@ -36,6 +37,7 @@ def test_a_recorded_configuration(arguments: dict[str, str]) -> None:
         TensorConfig("ARGS[1]", DataType.INT64, (1,), reshape=(), optional=True),
     )
     assert config.outputs == (TensorConfig("RESULT", DataType.BF16, (-1,), reshape=(-1, 1)),)
+    assert (config.batch_inputs, config.batch_outputs) == ((), ())
     assert config.parameters.default_model_filename == "other.pt2"
     assert config.parameters.warnings == ()
 
@@ -52,12 +54,6 @@ def test_an_unknown_data_type_names_its_tensor(arguments: dict[str, str], spelli
     [
         ({"sequence_batching": {"max_sequence_idle_microseconds": 1000}}, "sequence_batching"),
         ({"model_transaction_policy": {"decoupled": True}}, "model_transaction_policy { decoupled: true }"),
-        ({"batch_input": [{"kind": "BATCH_ELEMENT_COUNT"}]}, "batch_input"),
-        ({"batch_output": [{"kind": "BATCH_SCATTER_WITH_INPUT_SHAPE"}]}, "batch_output"),
-        (
-            {"input": [{"name": "X", "data_type": "TYPE_FP32", "dims": [-1], "allow_ragged_batch": True}]},
-            r"allow_ragged_batch \(input X\)",
-        ),
     ],
 )
 def test_what_is_not_built_is_refused(arguments: dict[str, str], changes: dict[str, Any], feature: str) -> None:
