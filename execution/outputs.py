@@ -38,7 +38,7 @@ class DeclaredOutput:
         """
         result = self._of_declared_type(results)
         if self.source is not None:
-            return self._cut_into_shapes(result, readings)
+            return self._cut_into_shapes(result, [reading.leaves[self.source] for reading in readings])
         if not self.is_batched:
             if result.dim() == 0 and self.dims in ((1,), (OPEN,)):
                 result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
@@ -57,9 +57,8 @@ class DeclaredOutput:
             raise ModelRunError(self._wrong_type(result.dtype))
         return result
 
-    def _cut_into_shapes(self, result: torch.Tensor, readings: Sequence[Reading]) -> list[torch.Tensor]:
-        sources = [tensor for reading in readings if (tensor := reading.leaves[self.source or 0]) is not None]
-        shapes = [(source.shape[0], *self._dims_after(source)) for source in sources]
+    def _cut_into_shapes(self, result: torch.Tensor, sources: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
+        shapes = [(source.shape[0], *self._dims_after(source)) for source in sources if source is not None]
         count = sum(map(prod, shapes))
         if result.numel() != count:
             raise ModelRunError(

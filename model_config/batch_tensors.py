@@ -205,11 +205,10 @@ def _scatter_faults(output: TensorConfig, source: TensorConfig) -> Iterator[str]
             f"output '{output.name}' is TYPE_STRING, but batch outputs are tensors, and torch has none of strings: "
             "remove it from batch_output"
         )
-    unknown = [
-        number for number, size in enumerate(output.model_dims) if size == OPEN and number >= len(source.model_dims)
-    ]
+    dims, known = output.model_dims, source.model_dims
+    unknown = [number for number, size in enumerate(dims) if size == OPEN and number >= len(known)]
     if unknown:
         yield (
-            f"output '{output.name}' has dims {list(output.model_dims)}, of which batch_output takes the open ones from "
-            f"input '{source.name}', which has dims {list(source.model_dims)}: give dimension {unknown[0]} a size"
+            f"output '{output.name}' has dims {list(dims)}, of which batch_output takes the open ones from input "
+            f"'{source.name}', which has dims {list(known)}: give dimension {unknown[0]} a size"
         )

@@ -320,11 +320,9 @@ class TestMerging:
             "dimension 0 of input 'scale' is 0, but the model takes at least 1"
         ]
         assert call_violations(rules, (7,), (4,), (3, 1), (3, 1)) == []  # of lengths 2, 0 and 5, a row each
-        assert call_violations(rules, (10,), (4,), (3, 1), (3, 1)) == [
-            "dimension 0 of input 'values' is 10, but the model takes 1 to 9"
-        ]
+        assert call_violations(rules, (10,), (4,), (3, 1), (3, 1)) == []  # exporters invent bounds: as with the batch
         assert call_violations(rules, (0,), (3,), (3, 1), (3, 1)) == [  # of two requests, one with two rows
-            "dimension 0 of input 'values' is 0, but the model takes 1 to 9",
+            "dimension 0 of input 'values' is 0, but the model takes at least 1",
             broken("ends is 3", "4 (s0 + 1)", "scale is 3 (s0)"),
         ]
 
