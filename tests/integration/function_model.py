@@ -70,12 +70,21 @@ def _content(response: Any) -> Mapping[str, torch.Tensor] | str:
 
 
 def function_loop(
-    function: Callable[..., Sequence[Any]], inputs: list[Any], outputs: list[Any], *, leaf: Any = Leaf, **config: Any
+    function: Callable[..., Sequence[Any]],
+    inputs: list[Any],
+    outputs: list[Any],
+    *,
+    leaf: Callable[[LeafPath], Leaf] = Leaf,
+    leaves: int | None = None,
+    **config: Any,
 ) -> Loop:
-    """Serve a function; tensors are named `INPUT__i` and `OUTPUT__i`. `leaf` makes an input leaf of its path."""
+    """Serve a function; tensors are named `INPUT__i` and `OUTPUT__i`.
+
+    `leaf` makes an input leaf of its path; `leaves` is their number where `batch_input` adds to the inputs.
+    """
     model = FunctionModel(
         function,
-        [leaf(LeafPath("ARGS", (str(index),))) for index in range(len(inputs))],
+        [leaf(LeafPath("ARGS", (str(index),))) for index in range(leaves or len(inputs))],
         [Leaf(LeafPath("RESULT", (str(index),))) for index in range(len(outputs))],
     )
     document = {"name": "m", **model_config(inputs, outputs, **config)}

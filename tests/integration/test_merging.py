@@ -8,6 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
 
@@ -68,6 +69,42 @@ def test_groups_run_in_the_order_of_their_first_requests() -> None:
     mix = [(BATCH, 2), (1, 3), (2, 2), (1, 1), (3, 3)]  # the first request is too large to be sent twice
     served.execute(*[served.request(*tensors(i, *sizes)) for i, sizes in enumerate(mix)])
     assert lengths == [2, 3, 1]
+
+
+def test_requests_with_other_optional_inputs_are_calls_of_their_own() -> None:
+    calls: list[list[bool]] = []
+
+    def function(x: torch.Tensor, y: torch.Tensor | None, z: torch.Tensor | None) -> Sequence[torch.Tensor]:
+        calls.append([y is not None, z is not None])
+        return [x + (10 if y is None else y) + (100 if z is None else z)]
+
+    served = function_loop(
+        function,
+        [tensor_config(f"INPUT__{i}", dims=(1,), optional=i > 0) for i in range(3)],
+        [tensor_config("OUTPUT__0", dims=(1,))],
+        leaf=lambda path: Leaf(path, has_default=path.segments != ("0",)),
+        max_batch_size=BATCH,
+    )
+    x, y, z = (torch.tensor([[value]]) for value in (1.0, 2.0, 3.0))
+    sent = [(x, y, z), (x, None, z), (x + 1, y, z), (x, y, None), (x, None, None), (x + 1, None, z)]
+    answers = served.execute(*[served.request(*inputs) for inputs in sent])
+    assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
+    assert calls == [[True, True], [False, True], [True, False], [False, False]]
+
+
+def test_a_request_without_any_input_has_no_batch_size() -> None:
+    served = function_loop(
+        lambda x: [torch.zeros(1, 1) if x is None else x],
+        [tensor_config("INPUT__0", dims=(1,), optional=True)],
+        [tensor_config("OUTPUT__0", dims=(1,))],
+        leaf=lambda path: Leaf(path, has_default=True),
+        max_batch_size=BATCH,
+    )
+    (answer,) = served.execute(served.request(None))
+    assert answer == (
+        "INVALID_ARG: model 'm': the request has no input at all, so that it has no batch size: "
+        "send one of the optional ones"
+    )
 
 
 def test_without_batching_each_request_is_a_call() -> None:
