@@ -7,10 +7,11 @@ from inspect import getsource
 from pathlib import Path
 
 import pytest
+import torch
 
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.packages import weights_beside_the_library
-from triton_pytorch.tests.server.conftest import ROOT, StartServer, load_errors
+from triton_pytorch.tests.server.conftest import ROOT, StartServer, connect, load_errors
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE_S = 300
@@ -59,6 +60,22 @@ def test_the_example_error_is_the_real_one(server: Server) -> None:
     example = re.search(r"    NamingError: (.*?)\n\n", README, re.DOTALL)
     assert example
     assert load_errors(server)["slip"].splitlines()[0] == "Internal: NamingError: " + " ".join(example[1].split())
+
+
+def test_the_ragged_example_answers_as_its_eager_model(start_server: StartServer, tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
+    code = block("python", document=document, after="## Ragged batching")
+    config = 'backend: "pytorch_python"\n' + block("", document=document, after=f"{code}```\n")
+    version_directory = tmp_path / "models" / "ragged" / "1"
+    version_directory.mkdir(parents=True)
+    (version_directory.parent / "config.pbtxt").write_text(config, encoding="utf-8")
+    run_python(code, version_directory)
+
+    client = connect(start_server(tmp_path / "models"), "grpc")
+    x = torch.tensor([[1.0, 2.0, 4.0]])
+    answer = client.infer("ragged", {"ARGS[0]": x})
+    assert answer["RESULT[0]"].tolist() == [[7.0]]
+    assert answer["RESULT[1]"].tolist() == [[2.0, 4.0, 8.0]]
 
 
 def test_weights_beside_the_library_are_asked_for_as_in_the_tests() -> None:
