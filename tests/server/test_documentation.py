@@ -65,7 +65,7 @@ def test_the_example_error_is_the_real_one(server: Server) -> None:
 def test_the_ragged_example_answers_as_its_eager_model(start_server: StartServer, tmp_path: Path) -> None:
     document = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
     code = block("python", document=document, after="## Ragged batching")
-    config = 'backend: "pytorch_python"\n' + block("", document=document, after=f"{code}```\n")
+    config = 'backend: "pytorch_python"\n' + block("protobuf", document=document)
     version_directory = tmp_path / "models" / "ragged" / "1"
     version_directory.mkdir(parents=True)
     (version_directory.parent / "config.pbtxt").write_text(config, encoding="utf-8")
