@@ -476,6 +476,96 @@ def ragged(path: Path) -> None:
     )
 
 
+@builder
+def time_first(path: Path) -> None:
+    """Takes [time, batch, 3], as recurrent layers do: all steps with the batch first, their sum, and x + 2."""
+    import torch
+
+    time, batch = torch.export.Dim("time", min=1, max=100), torch.export.Dim("batch", min=1, max=64)
+    model = module(lambda self, x: (x.transpose(0, 1) + 1, x.sum(0), x + 2))
+    compile_to(path, model, (torch.randn(5, 4, 3),), dynamic_shapes=({0: time, 1: batch},))
+
+
+@builder
+def rows_in_pairs(path: Path) -> None:
+    """Right for an even number of rows; a `view` drops the last of an odd one, which the package does not state."""
+    import torch
+
+    model = module(lambda self, x: ((x.view(-1, 4) * self.factors).view(-1, 2), x + 1))
+    model.register_buffer("factors", torch.tensor([2.0, 3.0, 2.0, 3.0]))
+    compile_to(path, model, (torch.randn(6, 2),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
+
+
+@builder
+def table_rows(path: Path) -> None:
+    """Writes to its first input, then reads rows of a small table; an index out of range raises, as in looks_up."""
+    import torch
+
+    def forward(self: Any, x: Any, index: Any) -> Any:
+        x.add_(1)
+        return x * 2, self.table[index].sum(-1)
+
+    model = module(forward)
+    model.register_buffer("table", torch.arange(20.0).reshape(10, 2))
+    batch = {0: torch.export.Dim("batch")}
+    example = torch.randn(2, 3), torch.ones(2, 2, dtype=torch.int64)
+    compile_to(path, model, example, dynamic_shapes=(batch, batch))
+
+
+@builder
+def slow(path: Path) -> None:
+    """Adds the number of its calls to every row, and takes tens of milliseconds for a matrix that nobody wants."""
+    import torch
+
+    def forward(self: Any, x: Any) -> Any:
+        self.calls.add_(1)
+        product = self.matrix + self.calls[0]
+        for _ in range(30):
+            product = torch.tanh(self.matrix @ product)
+        return x + self.calls, x + product[0, 0]
+
+    model = module(forward)
+    model.register_buffer("calls", torch.zeros(3))  # torch 2.13 forgets what is added to a buffer of one element
+    model.register_buffer("matrix", torch.eye(512) / 2)
+    compile_to(path, model, (torch.randn(2, 3),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+
+
+@builder
+def reshaped(path: Path) -> None:
+    """Matrices of [2, 2] and a number for each row, and both again as results."""
+    import torch
+
+    batch = {0: torch.export.Dim("batch")}
+    model = module(lambda self, x, k: (x.transpose(1, 2) * k.reshape(-1, 1, 1), x[:, 0, 1] + k))
+    compile_to(path, model, (torch.randn(3, 2, 2), torch.randn(3)), dynamic_shapes=(batch, batch))
+
+
+@builder
+def strided_outputs(path: Path) -> None:
+    """Results that are transposed, expanded, cut out of the input, and with the batch innermost in memory."""
+    import torch
+
+    def forward(self: Any, x: Any, y: Any) -> Any:
+        expanded = (y + 1).unsqueeze(1).expand(-1, 3, -1)
+        return (x + 1).transpose(1, 2), expanded, y[:, ::2], (self.weight @ y.t()).t()
+
+    model = module(forward)
+    model.register_buffer("weight", torch.arange(12.0).reshape(3, 4))
+    batch, length = torch.export.Dim("batch"), torch.export.Dim("length", max=100)
+    example = torch.randn(2, 5, 3), torch.randn(2, 4)
+    compile_to(path, model, example, dynamic_shapes=({0: batch, 1: length}, {0: batch}))
+
+
+@builder
+def two_rows_at_most(path: Path) -> None:
+    """Adds a zero for each row, from a table that holds two: a third row raises, as an index does in looks_up."""
+    import torch
+
+    model = module(lambda self, x: x + self.zeros[torch.arange(x.shape[0])].unsqueeze(1))
+    model.register_buffer("zeros", torch.zeros(2))
+    compile_to(path, model, (torch.randn(2, 3),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
+
+
 def main(arguments: list[str]) -> None:
     """Compile each NAME=PATH; a package appears under its path only when it is whole."""
     for argument in arguments:

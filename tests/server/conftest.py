@@ -1,6 +1,8 @@
 """Real tritonservers for tests: one for each module, with all its models started at once, and its log on failure."""
 
-from collections.abc import Callable, Iterator, Mapping
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ from triton_pytorch.tests.assets.configs import as_pbtxt, model_config
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG_TAIL_CHARACTERS = 20_000
+PATIENCE_S = 30.0
 RUNNING: list[Server] = []
 
 
@@ -119,6 +122,49 @@ def connect(server: Server, protocol: str) -> Client:
     library = {"http": tritonclient.http, "grpc": tritonclient.grpc}[protocol]
     url = server.http_url if protocol == "http" else server.grpc_url
     return Client(library, library.InferenceServerClient(url))
+
+
+Answer = dict[str, torch.Tensor] | str  # the outputs, or the text of the error
+
+
+def infer_at_once(
+    server: Server, model: str, requests: Sequence[Mapping[str, torch.Tensor]], outputs: list[str] | None = None
+) -> list[Answer]:
+    """Send requests at the same time, each from a client of its own, over HTTP and gRPC in turn."""
+
+    def infer(number: int, inputs: Mapping[str, torch.Tensor]) -> Answer:
+        client = connect(server, ("http", "grpc")[number % 2])
+        with client.connection:
+            try:
+                return client.infer(model, inputs, outputs)
+            except InferenceServerException as error:
+                return str(error.message())
+
+    with ThreadPoolExecutor(len(requests)) as pool:
+        return list(pool.map(infer, range(len(requests)), requests))
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What Triton counted for a model since it was loaded: requests, their rows, and calls of `execute`."""
+
+    successes: int
+    failures: int
+    rows: int
+    executions: int
+
+
+def statistics(server: Server, model: str, requests: int) -> Statistics:
+    """Return the statistics of a model once they hold all its requests, which Triton counts after it has answered."""
+    deadline = time.monotonic() + PATIENCE_S
+    with tritonclient.http.InferenceServerClient(server.http_url) as client:
+        while True:
+            (counted,) = client.get_inference_statistics(model)["model_stats"]
+            successes, failures = (counted["inference_stats"][outcome]["count"] for outcome in ("success", "fail"))
+            if successes + failures >= requests:
+                return Statistics(successes, failures, counted["inference_count"], counted["execution_count"])
+            assert time.monotonic() < deadline, f"{requests} requests were sent to {model}, but Triton counts {counted}"
+            time.sleep(0.02)
 
 
 def load_errors(server: Server) -> dict[str, str]:

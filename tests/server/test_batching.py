@@ -1,0 +1,208 @@
+"""Batching on a real server, with clients that send at once: each gets its own rows, in whatever company they ran."""
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import torch
+
+from triton_pytorch.examples.nested.nested_model import INPUT_PATHS, OUTPUT_PATHS
+from triton_pytorch.local_server.server import Server
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.packages import package_paths
+from triton_pytorch.tests.server.conftest import StartServer, connect, infer_at_once, statistics, write_model
+
+CLIENTS, REQUESTS, SPACING = 32, 2000, 64
+ROWS = (1, 3, 2, 1, 1)  # of requests that run together
+
+Tensors = Sequence[torch.Tensor]
+
+
+def merging(rows: int) -> dict[str, Any]:
+    """Make a config under which Triton waits for so many rows, and for no more of them."""
+    delayed = {"preferred_batch_size": [rows], "max_queue_delay_microseconds": 20_000_000}
+    return {"max_batch_size": 4 * rows, "dynamic_batching": delayed}
+
+
+def values(*shape: int, number: int, kind: int = 0) -> torch.Tensor:
+    """Make whole numbers that no other number and kind has, all of which float32 holds exactly."""
+    count = torch.Size(shape).numel()
+    assert count <= SPACING
+    return torch.arange(float(count)).reshape(shape) + SPACING * (number + kind * REQUESTS)
+
+
+# How the nested example is served; Triton merges requests under some of these.
+NESTED: dict[str, dict[str, Any]] = {
+    "merged": {"max_batch_size": 64, "dynamic_batching": {"max_queue_delay_microseconds": 2000}},
+    "preferred": {
+        "max_batch_size": 8,
+        "dynamic_batching": {"preferred_batch_size": [4, 8], "max_queue_delay_microseconds": 100_000},
+    },
+    "without_delay": {"max_batch_size": 8, "dynamic_batching": {}},
+    "alone": {"max_batch_size": 8},
+    "unbatched": {"max_batch_size": 0},
+}
+
+
+def nested_inputs(rows: int, number: int) -> dict[str, torch.Tensor]:
+    return {name: values(rows, 3, number=number, kind=kind) for kind, name in enumerate(INPUT_PATHS)}
+
+
+def nested_outputs(inputs: dict[str, torch.Tensor]) -> dict[str, torch.Tensor]:
+    h, v, key_a, key_2, kwarg1, kw_arg2 = inputs.values()
+    return dict(zip(OUTPUT_PATHS, (h + v, h - v, h, v, key_a, key_2, kwarg1, kw_arg2), strict=True))
+
+
+@dataclass(frozen=True, slots=True)
+class Batched:
+    """A package, the config of its inputs and outputs, what one request sends, and what eager torch makes of that."""
+
+    package: str
+    inputs: list[Any]
+    outputs: list[Any]
+    sent: Callable[[int, int], Tensors]  # rows, and the number of the request
+    eager: Callable[..., Tensors]
+
+
+def strided(length: int) -> Batched:
+    weight = torch.arange(12.0).reshape(3, 4)
+    return Batched(
+        "strided_outputs",
+        [tensor_config("INPUT__0", dims=(-1, 3)), tensor_config("INPUT__1", dims=(4,))],
+        [tensor_config(f"OUTPUT__{i}", dims=dims) for i, dims in enumerate([(3, -1), (3, 4), (2,), (3,)])],
+        lambda rows, number: (values(rows, length, 3, number=number), values(rows, 4, number=number, kind=1)),
+        lambda x, y: (
+            (x + 1).transpose(1, 2),
+            (y + 1).unsqueeze(1).expand(-1, 3, -1),
+            y[:, ::2],
+            (weight @ y.t()).t(),
+        ),
+    )
+
+
+BATCHED = {
+    "reshaped": Batched(
+        "reshaped",
+        [
+            tensor_config("INPUT__0", dims=(4,), reshape={"shape": [2, 2]}),
+            tensor_config("INPUT__1", dims=(1,), reshape={"shape": []}),
+        ],
+        [
+            tensor_config("OUTPUT__0", dims=(4,), reshape={"shape": [2, 2]}),
+            tensor_config("OUTPUT__1", dims=(1,), reshape={"shape": []}),
+        ],
+        lambda rows, number: (values(rows, 4, number=number), values(rows, 1, number=number)),
+        lambda x, k: (
+            (x.reshape(-1, 2, 2).transpose(1, 2) * k.reshape(-1, 1, 1)).reshape(-1, 4),
+            x[:, 1:2] + k,
+        ),
+    ),
+    "strided_outputs": strided(length=5),
+    "zero_size": strided(length=0),
+    "aliases": Batched(
+        "aliases",
+        [tensor_config("INPUT__0", dims=(4,)), tensor_config("INPUT__1", dims=(-1, 3))],
+        [tensor_config(f"OUTPUT__{i}", dims=(2 if i == 1 else 4,)) for i in range(4)],
+        lambda rows, number: (values(rows, 4, number=number), values(rows, 2, 3, number=number)),
+        lambda x, unused: (x, x[:, :2], x + 1, x + 1),
+    ),
+    "writes_to_its_input": Batched(
+        "counting",
+        [tensor_config("INPUT__0", dims=(2,)), tensor_config("INPUT__1", dims=(2,))],
+        [tensor_config("OUTPUT__0", dims=(2,))],  # the other one counts calls
+        lambda rows, number: (values(rows, 2, number=number), values(rows, 2, number=number, kind=1)),
+        lambda x, y: ((x + 1) * y,),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    repository = tmp_path_factory.mktemp("models")
+    packages = package_paths(["nested", *(batched.package for batched in BATCHED.values())])
+    for name, config in NESTED.items():
+        dims = (3,) if config["max_batch_size"] else (-1, 3)
+        entries = [[tensor_config(path, dims=dims) for path in paths] for paths in (INPUT_PATHS, OUTPUT_PATHS)]
+        write_model(repository, name, packages["nested"], *entries, **config)
+    for name, batched in BATCHED.items():
+        package = packages[batched.package]
+        write_model(repository, name, package, batched.inputs, batched.outputs, **merging(sum(ROWS)))
+    return start_server(repository)
+
+
+def differences(answer: Any, expected: dict[str, torch.Tensor]) -> list[str]:
+    """Name the outputs that are not what they should be; an error is not either."""
+    if isinstance(answer, str):
+        return [answer]
+    wrong = [name for name in expected if name not in answer or not torch.equal(answer[name], expected[name])]
+    return wrong + [name for name in answer if name not in expected]
+
+
+def test_32_clients_get_their_own_rows_in_2000_requests(server: Server) -> None:
+    row_counts = [1 + (7 * number) % 4 for number in range(REQUESTS)]
+
+    def ask(client_number: int) -> list[tuple[int, list[str]]]:
+        client = connect(server, ("http", "grpc")[client_number % 2])
+        wrong = []
+        with client.connection:
+            for number in range(client_number, REQUESTS, CLIENTS):
+                inputs = nested_inputs(row_counts[number], number)
+                if different := differences(client.infer("merged", inputs), nested_outputs(inputs)):
+                    wrong.append((number, different))
+        return wrong
+
+    with ThreadPoolExecutor(CLIENTS) as pool:
+        assert [wrong for each in pool.map(ask, range(CLIENTS)) for wrong in each] == []
+
+    counted = statistics(server, "merged", REQUESTS)
+    assert (counted.successes, counted.failures, counted.rows) == (REQUESTS, 0, sum(row_counts))
+    assert counted.executions < REQUESTS
+
+
+@pytest.mark.parametrize("model", [name for name in NESTED if name != "merged"])
+def test_rows_are_right_however_the_config_batches_them(server: Server, model: str) -> None:
+    row_counts = [1, 1, 1, 1, 2, 3, 1, 2, 4, 8, 1, 1]
+    requests = [nested_inputs(rows, number) for number, rows in enumerate(row_counts)]
+    for _ in range(2):
+        answers = infer_at_once(server, model, requests)
+        wrong = [differences(*pair) for pair in zip(answers, map(nested_outputs, requests), strict=True)]
+        assert wrong == [[]] * len(requests)
+
+    counted = statistics(server, model, 2 * len(requests))
+    rows = sum(row_counts) if NESTED[model]["max_batch_size"] else len(requests)  # without batching, Triton knows none
+    assert (counted.successes, counted.failures, counted.rows) == (2 * len(requests), 0, 2 * rows)
+    if model == "preferred":
+        assert counted.executions < 2 * len(requests)
+    elif model != "without_delay":
+        assert counted.executions == 2 * len(requests)
+
+
+@pytest.mark.parametrize("name", BATCHED)
+def test_merged_rows_are_what_eager_torch_makes_of_each_request(server: Server, name: str) -> None:
+    batched = BATCHED[name]
+    input_names, output_names = ([tensor["name"] for tensor in io] for io in (batched.inputs, batched.outputs))
+    rounds = 3  # in the first one the rows are sent twice
+    for _ in range(rounds):
+        sent = [batched.sent(rows, number) for number, rows in enumerate(ROWS)]
+        answers = infer_at_once(server, name, [dict(zip(input_names, tensors, strict=True)) for tensors in sent])
+        expected = [dict(zip(output_names, batched.eager(*tensors), strict=True)) for tensors in sent]
+        assert [differences(*pair) for pair in zip(answers, expected, strict=True)] == [[]] * len(ROWS)
+
+    counted = statistics(server, name, rounds * len(ROWS))
+    assert (counted.successes, counted.failures) == (rounds * len(ROWS), 0)
+    assert (counted.rows, counted.executions) == (rounds * sum(ROWS), rounds)
+
+
+@pytest.mark.parametrize("protocol", ["http", "grpc"])
+def test_no_rows_at_all_are_refused_and_hurt_nobody(server: Server, protocol: str) -> None:
+    inputs, client = nested_inputs(2, 3), connect(server, protocol)
+    with client.connection:
+        assert "input byte size mismatch" in client.failure("alone", nested_inputs(0, 1))  # says the core itself
+        assert differences(client.infer("alone", inputs), nested_outputs(inputs)) == []
+
+
+def test_the_log_tells_of_no_fault(server: Server) -> None:
+    assert "internal error in model" not in server.log
+    assert "the model failed on a batch" not in server.log

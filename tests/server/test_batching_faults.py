@@ -1,0 +1,279 @@
+"""What goes wrong in a batch on a real server: it is said in one sentence, and hurts nobody who shares that batch."""
+
+import re
+from collections.abc import Mapping
+from concurrent.futures import FIRST_COMPLETED, Future, wait
+from typing import Any
+
+import pytest
+import torch
+from tritonclient.utils import InferenceServerException
+
+from triton_pytorch.local_server.server import Server
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.packages import package_paths
+from triton_pytorch.tests.server.conftest import (
+    PATIENCE_S,
+    Answer,
+    Client,
+    StartServer,
+    connect,
+    infer_at_once,
+    statistics,
+    write_model,
+)
+
+PROTOCOLS = ["http", "grpc"]
+CLIENTS = 4
+UNDER_LOAD = {"preferred_batch_size": [CLIENTS], "max_queue_delay_microseconds": 50_000}
+# How many steps the first request to a model has: one of two has as many as its one row has when it is sent twice.
+FIRST_STEPS = (1, 2)
+STEPS_FIRST = (
+    [tensor_config("INPUT__0", dims=(-1, 3))],
+    [tensor_config(f"OUTPUT__{i}", dims=(3,) if i == 1 else (-1, 3)) for i in range(3)],
+)
+VECTOR, RESULT = [tensor_config("INPUT__0", dims=(3,))], [tensor_config("OUTPUT__0", dims=(3,))]
+
+
+def waiting_for(rows: int, max_batch_size: int) -> dict[str, Any]:
+    delayed = {"preferred_batch_size": [rows], "max_queue_delay_microseconds": 20_000_000}
+    return {"max_batch_size": max_batch_size, "dynamic_batching": delayed}
+
+
+@pytest.fixture(scope="module")
+def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
+    repository = tmp_path_factory.mktemp("models")
+    packages = package_paths(
+        ["reduces_the_batch", "time_first", "rows_in_pairs", "table_rows", "two_rows_at_most", "slow"]
+    )
+    under_load: dict[str, Any] = {"max_batch_size": 4 * CLIENTS, "dynamic_batching": UNDER_LOAD}
+    reduced = [tensor_config(f"OUTPUT__{i}", dims=(-1,) if i == 1 else (3,)) for i in range(3)]
+    write_model(repository, "reduces_the_batch", packages["reduces_the_batch"], VECTOR, reduced, **under_load)
+    for steps in FIRST_STEPS:
+        write_model(repository, f"time_first_{steps}", packages["time_first"], *STEPS_FIRST, **under_load)
+    write_model(repository, "full_batch", packages["time_first"], *STEPS_FIRST, **waiting_for(CLIENTS, CLIENTS))
+    pairs = [[tensor_config(f"{io}__{i}", dims=(2,)) for i in range(n)] for io, n in (("INPUT", 1), ("OUTPUT", 2))]
+    delayed = {"preferred_batch_size": [9], "max_queue_delay_microseconds": 50_000}
+    write_model(
+        repository, "rows_in_pairs", packages["rows_in_pairs"], *pairs, max_batch_size=16, dynamic_batching=delayed
+    )
+    looked_up = (
+        [*VECTOR, tensor_config("INPUT__1", torch.int64, (2,))],
+        [*RESULT, tensor_config("OUTPUT__1", dims=(2,))],
+    )
+    write_model(repository, "table_rows", packages["table_rows"], *looked_up, **waiting_for(8, 32))
+    write_model(repository, "two_rows_at_most", packages["two_rows_at_most"], VECTOR, RESULT, **waiting_for(4, 8))
+    rows = [[tensor_config(name, dims=(-1, 3))] for name in ("INPUT__0", "OUTPUT__0")]
+    write_model(repository, "slow_unbatched", packages["slow"], *rows)
+    write_model(repository, "slow_merged", packages["slow"], VECTOR, RESULT, max_batch_size=4, dynamic_batching={})
+    return start_server(repository)
+
+
+@pytest.fixture(scope="module", params=PROTOCOLS)
+def client(server: Server, request: pytest.FixtureRequest) -> Client:
+    return connect(server, request.param)
+
+
+def refusal(client: Client, model: str, x: torch.Tensor, output: str) -> str:
+    """Return why a model does not give an output."""
+    with pytest.raises(InferenceServerException) as caught:
+        client.infer(model, {"INPUT__0": x}, [output])
+    return str(caught.value.message())
+
+
+def rows_in_and_out(message: Answer, model: str, output: str) -> tuple[int, int]:
+    """Return the two numbers of the one sentence that says that an output is not batched."""
+    assert isinstance(message, str), f"an output that is not batched was answered: {message}"
+    found = re.fullmatch(
+        rf"model '{model}': output '{output}' is not batched: (\d+) rows went in and (\d+) rows came out; "
+        r"if that is how the model works, set max_batch_size: 0( \(seen on rows sent twice\))?",
+        message,
+    )
+    assert found, message
+    return int(found[1]), int(found[2])
+
+
+def test_a_reduction_over_the_batch_is_refused_at_one_row_too(client: Client) -> None:
+    x = torch.tensor([[1.0, 2.0, 3.0]])
+    for _ in range(2):
+        mean = refusal(client, "reduces_the_batch", x, "OUTPUT__0")
+        assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0") == (2, 1)
+        total = refusal(client, "reduces_the_batch", x, "OUTPUT__1")
+        assert "output 'OUTPUT__1' is not batched: 1 rows went in and a single number came out; " in total
+        assert "max_batch_size: 0" in total
+        answer = client.infer("reduces_the_batch", {"INPUT__0": x}, ["OUTPUT__2"])
+        assert torch.equal(answer["OUTPUT__2"], x + 1)
+    mean = refusal(client, "reduces_the_batch", torch.ones(4, 3), "OUTPUT__0")
+    assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0") == (4, 1)
+
+
+def test_under_load_a_reduction_is_refused_and_the_other_output_right(server: Server) -> None:
+    for number in range(3):
+        xs = [torch.arange(3.0).reshape(1, 3) + 10 * (CLIENTS * number + i) for i in range(CLIENTS)]
+        requests = [{"INPUT__0": x} for x in xs]
+        for mean in infer_at_once(server, "reduces_the_batch", requests, ["OUTPUT__0"]):
+            assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0")[1] == 1
+        for x, answer in zip(xs, infer_at_once(server, "reduces_the_batch", requests, ["OUTPUT__2"]), strict=True):
+            assert isinstance(answer, dict), answer
+            assert torch.equal(answer["OUTPUT__2"], x + 1)
+    assert server.log.count("model 'reduces_the_batch': output 'OUTPUT__0' is not batched: ") == 1
+
+
+@pytest.mark.parametrize("steps", FIRST_STEPS)
+def test_steps_before_rows_are_refused_at_the_first_row(client: Client, steps: int) -> None:
+    model, x = f"time_first_{steps}", torch.arange(3.0 * steps).reshape(1, steps, 3)
+    for output in ("OUTPUT__0", "OUTPUT__1"):
+        rows, got = rows_in_and_out(refusal(client, model, x, output), model, output)
+        assert rows != got == steps
+    answer = client.infer(model, {"INPUT__0": x}, ["OUTPUT__2"])
+    assert torch.equal(answer["OUTPUT__2"], x + 2)
+
+
+@pytest.mark.parametrize("steps", FIRST_STEPS)
+@pytest.mark.parametrize("output", ["OUTPUT__0", "OUTPUT__1"])
+def test_as_many_rows_as_steps_let_nobody_see_the_rows_of_others(server: Server, steps: int, output: str) -> None:
+    model, requests = f"time_first_{steps}", each_its_own(CLIENTS)
+    infer_at_once(server, model, [{"INPUT__0": torch.ones(1, steps, 3)}], [output])
+    for answer in infer_at_once(server, model, requests, [output]):
+        rows, got = rows_in_and_out(answer, model, output)
+        assert rows != got == CLIENTS
+    for request, answer in zip(requests, infer_at_once(server, model, requests, ["OUTPUT__2"]), strict=True):
+        assert isinstance(answer, dict), answer
+        assert torch.equal(answer["OUTPUT__2"], request["INPUT__0"] + 2)
+
+
+@pytest.mark.parametrize("output", ["OUTPUT__0", "OUTPUT__1"])
+def test_a_full_first_batch_lets_nobody_see_the_rows_of_others(server: Server, output: str) -> None:
+    for answer in infer_at_once(server, "full_batch", each_its_own(CLIENTS), [output]):
+        rows, got = rows_in_and_out(answer, "full_batch", output)
+        assert rows != got == CLIENTS
+
+
+def test_a_request_without_rows_is_refused_or_answered_right_and_hurts_nobody(server: Server) -> None:
+    # With rows of no size; others of no rows the core refuses. It takes this one's batch dimension away.
+    requests = [{"INPUT__0": torch.ones(rows, 0, 3)} for rows in (1, 1, 0, 1)]
+    *others, last = infer_at_once(server, "full_batch", requests, ["OUTPUT__2"])
+    nothing = others.pop()
+    for answer in (*others, last):
+        assert isinstance(answer, dict), answer
+        assert answer["OUTPUT__2"].shape == (1, 0, 3)
+    if isinstance(nothing, str):
+        assert re.fullmatch(r"model 'full_batch': .*\bno rows\b.*", nothing), nothing
+    else:
+        assert nothing["OUTPUT__2"].shape == (0, 0, 3)
+
+
+def each_its_own(steps: int) -> list[dict[str, torch.Tensor]]:
+    """Make a request of one row for each client."""
+    return [{"INPUT__0": torch.arange(3.0 * steps).reshape(1, steps, 3) + 100 * i} for i in range(CLIENTS)]
+
+
+def in_pairs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
+    x = torch.arange(2.0 * rows).reshape(rows, 2) + 100 * rows
+    return x, x * torch.tensor([2.0, 3.0])
+
+
+def test_a_view_that_drops_the_last_row_is_refused(client: Client) -> None:
+    for rows in (5, 7, 5):
+        message = refusal(client, "rows_in_pairs", in_pairs(rows)[0], "OUTPUT__0")
+        assert rows_in_and_out(message, "rows_in_pairs", "OUTPUT__0") == (rows, rows - 1)
+    x, expected = in_pairs(4)
+    answer = client.infer("rows_in_pairs", {"INPUT__0": x})
+    assert torch.equal(answer["OUTPUT__0"], expected)
+    assert torch.equal(answer["OUTPUT__1"], x + 1)
+
+
+def test_a_request_whose_rows_are_complete_does_not_fail_for_one_that_lacks_a_row(server: Server) -> None:
+    (x, expected), (odd, _) = in_pairs(4), in_pairs(5)
+    for _ in range(3):
+        even, refused = infer_at_once(server, "rows_in_pairs", [{"INPUT__0": x}, {"INPUT__0": odd}], ["OUTPUT__0"])
+        assert isinstance(even, dict), even
+        assert torch.equal(even["OUTPUT__0"], expected)
+        assert rows_in_and_out(refused, "rows_in_pairs", "OUTPUT__0") == (5, 4)
+
+
+TABLE = torch.arange(20.0).reshape(10, 2)
+
+
+def look_up(number: int, rows: int, *, is_bad: bool) -> dict[str, torch.Tensor]:
+    index = torch.arange(2 * rows).reshape(rows, 2) + number
+    if is_bad:
+        index[-1, 1] = 400
+    return {"INPUT__0": torch.arange(3.0 * rows).reshape(rows, 3) + 100 * number, "INPUT__1": index}
+
+
+@pytest.mark.parametrize("bad", [{1}, {0, 5}, {0, 1, 2, 3, 4, 5}, set()], ids=str)
+def test_a_bad_request_among_merged_ones_fails_alone(server: Server, bad: set[int]) -> None:
+    requests = [look_up(i, rows, is_bad=i in bad) for i, rows in enumerate((1, 2, 1, 1, 2, 1))]
+    before = statistics(server, "table_rows", 0)
+
+    answers = infer_at_once(server, "table_rows", requests)
+
+    for number, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+        if number in bad:
+            assert isinstance(answer, str)
+            assert re.fullmatch(r"model 'table_rows': .*index out of bounds.*", answer), answer
+        else:
+            assert isinstance(answer, dict), answer
+            assert torch.equal(answer["OUTPUT__0"], (request["INPUT__0"] + 1) * 2)
+            assert torch.equal(answer["OUTPUT__1"], TABLE[request["INPUT__1"]].sum(-1))
+    sent = before.successes + before.failures + len(requests)
+    after = statistics(server, "table_rows", sent)
+    # Triton's Python backend counts a request that was answered with an error as a success (server#7713).
+    assert after.successes + after.failures == sent
+    assert (after.rows - before.rows, after.executions - before.executions) == (8, 1)
+
+
+def test_a_model_that_only_fails_on_many_rows_answers_and_is_reported_once(server: Server) -> None:
+    for number in range(3):
+        xs = [torch.arange(3.0).reshape(1, 3) + 10 * (4 * number + i) for i in range(4)]
+        for x, answer in zip(xs, infer_at_once(server, "two_rows_at_most", [{"INPUT__0": x} for x in xs]), strict=True):
+            assert isinstance(answer, dict), answer
+            assert torch.equal(answer["OUTPUT__0"], x)
+    assert server.log.count("model 'two_rows_at_most': the model failed on a batch of ") == 1
+    assert "model 'table_rows': the model failed on a batch of " not in server.log
+
+
+class SentRequest:
+    """A request on its way over gRPC, which can be cancelled; the answer is a tensor or an error."""
+
+    def __init__(self, client: Client, model: str, inputs: Mapping[str, torch.Tensor]) -> None:
+        self.answer: Future[Any] = Future()
+        sent = [client._input(*item) for item in inputs.items()]
+        self._call = client.connection.async_infer(model, sent, callback=self._answered)
+
+    def _answered(self, result: Any, error: InferenceServerException | None) -> None:
+        self.answer.set_result(error or torch.from_numpy(result.as_numpy("OUTPUT__0").copy()))
+
+    def cancel(self) -> None:
+        self._call.cancel()
+
+
+@pytest.mark.parametrize("model", ["slow_unbatched", "slow_merged"])
+def test_cancelled_requests_are_not_run(server: Server, model: str) -> None:
+    client = connect(server, "grpc")
+    with client.connection:
+
+        def calls() -> int:
+            """The number of calls so far, this one included."""
+            return int(client.infer(model, {"INPUT__0": torch.zeros(1, 3)})["OUTPUT__0"][0, 0])
+
+        before = calls()
+        xs = [torch.full((1, 3), 1000.0 * i) for i in range(16)]
+        requests = [SentRequest(client, model, {"INPUT__0": x}) for x in xs]
+        wait([request.answer for request in requests], PATIENCE_S, FIRST_COMPLETED)  # the others wait for their turn
+        cancelled = requests[2:14]
+        for request in cancelled:
+            request.cancel()
+        answers = [request.answer.result(PATIENCE_S) for request in requests]
+        run = calls() - 1 - before
+
+    for request, x, answer in zip(requests, xs, answers, strict=True):
+        if isinstance(answer, InferenceServerException):
+            assert request in cancelled
+            assert answer.status() == "StatusCode.CANCELLED"
+        else:
+            number_of_the_call = int(answer[0, 0] - x[0, 0])
+            assert torch.equal(answer, x + number_of_the_call)
+            assert before < number_of_the_call <= before + run
+    assert run < len(requests)  # of requests that can be merged, this says nothing
