@@ -1,11 +1,12 @@
 """`make bench`: measure what serving costs, and print each figure beside its target."""
 
-from triton_pytorch.benchmarks import loading
+from triton_pytorch.benchmarks import loading, throughput
 
 
 def main() -> None:
     """Run all benchmarks, one after the other, since they share the machine's cores."""
     loading.run()
+    throughput.run()
 
 
 if __name__ == "__main__":

@@ -1,0 +1,107 @@
+"""`python -m triton_pytorch.benchmarks.profile_execute`: where `execute` spends its time on a tiny package.
+
+It runs in this process, without a server: requests and responses are those of the tests' fake, whose own functions
+stand in the table for Triton's. The profiler makes Python's functions look dearer than they are; the first line is
+measured without it.
+"""
+
+import cProfile
+import json
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Mapping
+from pathlib import Path
+from types import CodeType
+from typing import Any
+
+import torch
+
+from triton_pytorch.execution.loop import RunLoop, open_loop
+from triton_pytorch.model_config.configuration import Instance, InstanceKind, read_config
+from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.packages import package_path
+from triton_pytorch.tests.integration import fake_triton
+
+ROOT = Path(__file__).resolve().parents[1]
+SIZES = (1, 16)  # requests in one call of `execute`
+REQUESTS = 16_000
+SHOWN_SHARE = 0.02
+
+_OUTPUTS = ("OUTPUT__0", "OUTPUT__1")
+
+
+def main() -> None:
+    """Print microseconds per request, in all and by function."""
+    torch.set_num_threads(1)
+    with tempfile.TemporaryDirectory(prefix="triton_pytorch_profile_") as directory:
+        loop = _open_loop(Path(directory))
+        try:
+            plain = {size: _time(loop, size) for size in SIZES}
+            profiles = {size: _profile(loop, size) for size in SIZES}
+        finally:
+            loop.close()
+    _print(plain, profiles)
+
+
+def _open_loop(directory: Path) -> RunLoop:
+    (directory / "model.pt2").symlink_to(package_path("add_sub"))
+    inputs, outputs = ([tensor_config(f"{way}__{i}", dims=(4,)) for i in range(2)] for way in ("INPUT", "OUTPUT"))
+    config = read_config(json.dumps({"name": "add_sub", **model_config(inputs, outputs, max_batch_size=max(SIZES))}))
+    return open_loop(Instance(config, directory, InstanceKind.CPU, device_id=0), fake_triton.names())
+
+
+def _requests(count: int) -> list[Any]:
+    row = fake_triton.unaligned(torch.ones(1, 4))
+    inputs = [fake_triton.Tensor(f"INPUT__{i}", row) for i in range(2)]
+    return [fake_triton.InferenceRequest(inputs, _OUTPUTS) for _ in range(count)]
+
+
+def _time(loop: RunLoop, size: int) -> float:
+    """Return microseconds per request."""
+    requests = _requests(size)
+    loop.execute(requests)
+    start = time.perf_counter()
+    for _ in range(REQUESTS // size):
+        loop.execute(requests)
+    return (time.perf_counter() - start) / REQUESTS * 1e6
+
+
+def _profile(loop: RunLoop, size: int) -> Mapping[str, float]:
+    """Return the microseconds per request that each function spends in itself."""
+    requests = _requests(size)
+    profiler = cProfile.Profile()
+    profiler.enable()
+    for _ in range(REQUESTS // size):
+        loop.execute(requests)
+    profiler.disable()
+    spent: dict[str, float] = defaultdict(float)
+    for entry in profiler.getstats():
+        spent[_name(entry.code)] += entry.inlinetime / REQUESTS * 1e6
+    return spent
+
+
+def _name(code: CodeType | str) -> str:
+    if isinstance(code, str):
+        return code.strip("<>").removeprefix("built-in method ").removeprefix("method ")
+    path = Path(code.co_filename).resolve()
+    return f"{path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name} {code.co_name}"
+
+
+def _print(plain: Mapping[int, float], profiles: Mapping[int, Mapping[str, float]]) -> None:
+    totals = {size: sum(spent.values()) for size, spent in profiles.items()}
+    print(f"{'microseconds per request, requests in a call:':<64}" + "".join(f"{size:>8}" for size in SIZES))
+    _print_row("without the profiler", plain)
+    _print_row("with it", totals)
+    shown = {name for size, spent in profiles.items() for name in spent if spent[name] >= SHOWN_SHARE * totals[size]}
+    by_name = {name: {size: profiles[size].get(name, 0.0) for size in SIZES} for name in shown}
+    for name in sorted(shown, key=lambda name: -max(by_name[name].values())):
+        _print_row(f"  {name}", by_name[name])
+
+
+def _print_row(name: str, figures: Mapping[int, float]) -> None:
+    print(f"{name:<64}" + "".join(f"{figures[size]:8.2f}" for size in SIZES))
+
+
+if __name__ == "__main__":
+    main()
