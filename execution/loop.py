@@ -10,12 +10,13 @@ import torch
 from triton_pytorch.execution.inputs import assemblies
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.outputs import Results
+from triton_pytorch.execution.proof import Proof
 from triton_pytorch.execution.requests import Reading, RequestReader, check_shapes
-from triton_pytorch.execution.responses import Parts, Responder
+from triton_pytorch.execution.responses import Responder, faults
 from triton_pytorch.formats.opening import open_model
 from triton_pytorch.io_naming.contract import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
-from triton_pytorch.model_config.errors import CancelledError, ModelRunError, first_line
+from triton_pytorch.model_config.errors import CancelledError, first_line
 
 # Asking whether a request was cancelled takes 53-73 us (FACTS.md): 1.5 % of this, and what is saved is all of it.
 CANCELLATION_PAYS_FROM_S = 0.005
@@ -55,8 +56,7 @@ class RunLoop:
         self._assemblies = assemblies(config, contract, model)
         self._call_rules = contract.call_rules
         self._responder = Responder(config, contract, triton)
-        self._max_batch_size = config.max_batch_size
-        self._unproven = {tensor.name for tensor in config.outputs} if config.max_batch_size else set()
+        self._proof = Proof(config, self._responder, self._call)
         self._asks_for_cancellation = False
         for warning in contract.warnings:
             triton.logger.log_warn(f"model '{config.name}': {warning}")
@@ -67,7 +67,7 @@ class RunLoop:
         with torch.inference_mode():
             groups = self._reader.mergeable(self._read(requests, answers))
             for group in groups:
-                self._answer(group, answers, is_only_call=len(groups) == 1)
+                self._answer(group, answers, is_last_call=len(groups) == 1)
         return answers
 
     def close(self) -> None:
@@ -86,63 +86,55 @@ class RunLoop:
                 answers[position] = self._responder.failure(error)
         return readings
 
-    def _answer(self, group: list[Reading], answers: list[Any], *, is_only_call: bool) -> None:
-        """Answer a group with one call; if that raises, each of its requests with a call of its own."""
-        readings = self._twice_if_unproven(group)
-        try:
-            parts = self._responder.parts(group, readings, self._call(readings), is_last_call=is_only_call)
-            if len(readings) > len(group):
-                parts = self._proven(parts, group)
-        except Exception as error:
-            if len(readings) == 1:
-                answers[group[0].position] = self._responder.failure(error)
+    def _answer(self, group: list[Reading], answers: list[Any], *, is_last_call: bool) -> None:
+        """Answer a group with one call; where that does not serve all, each of its requests with a call of its own."""
+        if self._proof.doubtful:
+            group = self._without_doubtful(group, answers)
+        if len(group) == 1:
+            self._answer_alone(group[0], answers, is_last_call=is_last_call)
+        elif group:
+            self._answer_together(group, answers, is_last_call=is_last_call)
+
+    def _without_doubtful(self, group: list[Reading], answers: list[Any]) -> list[Reading]:
+        """Answer alone the requests for outputs that may not be batched; return those that can share a call."""
+        others = []
+        for reading in group:
+            if self._proof.doubtful.isdisjoint(reading.requested):
+                others.append(reading)
             else:
-                self._answer_singly(group, answers, f"{sum(r.rows for r in readings)} rows ({first_line(error)})")
+                self._answer_alone(reading, answers, is_last_call=False)
+        return others
+
+    def _answer_together(self, group: list[Reading], answers: list[Any], *, is_last_call: bool) -> None:
+        try:
+            parts = self._responder.parts(group, self._call(group), is_last_call=is_last_call)
+            for fault in faults(parts).values():
+                raise fault  # of one request perhaps, as where a model takes rows in pairs
+        except Exception as error:
+            # Each is gathered afresh, since the model may have written to what was merged.
+            are_served = [self._answer_alone(reading, answers, is_last_call=False) for reading in group]
+            if all(are_served):
+                self._responder.log_once(
+                    "merged call",
+                    f"the model failed on a batch of {sum(reading.rows for reading in group)} rows "
+                    f"({first_line(error)}), but answered the requests in it one by one, at the cost of a run for "
+                    "each: set max_batch_size to what it takes",
+                )
         else:
             self._responder.respond(group, parts, answers)
 
-    def _answer_singly(self, group: list[Reading], answers: list[Any], failed_call: str) -> None:
-        """Run each request alone, gathered afresh, since the model may have written to what was merged."""
-        is_merge_at_fault = True
-        for reading in group:
-            alone = [reading]
-            try:
-                parts = self._responder.parts(alone, alone, self._call(alone), is_last_call=False)
-            except Exception as error:
-                answers[reading.position] = self._responder.failure(error)
-                is_merge_at_fault = False
-            else:
-                self._responder.respond(alone, parts, answers)
-        if is_merge_at_fault:
-            self._unproven.clear()  # nothing can be proven by calls that fail
-            self._responder.log_once(
-                "merged call",
-                f"the model failed on a batch of {failed_call}, but answered the requests in it one by one, at the "
-                "cost of a run for each: set max_batch_size to what it takes",
-            )
-
-    def _twice_if_unproven(self, group: list[Reading]) -> list[Reading]:
-        """Return the requests of the next call: this group, or twice the same while an output may not be batched.
-
-        An output that does not follow the number of rows can pass for one that does as long as the numbers happen
-        to agree: a mean over the batch has one row, as a single request has. On rows sent twice they cannot, so
-        the first call for each output is of that kind, and a wrong config fails at its first request, not under load.
-        """
-        if self._unproven:
-            rows = sum(reading.rows for reading in group)
-            if 0 < 2 * rows <= self._max_batch_size and any(self._unproven & reading.requested for reading in group):
-                return group + group
-        return group
-
-    def _proven(self, parts: Parts, group: list[Reading]) -> Parts:
-        """Return the parts of a call on rows sent twice, or, where it shows a fault, what is to be said of that."""
-        faults = {name: part for name, part in parts.items() if isinstance(part, ModelRunError)}
-        self._unproven -= parts.keys() - faults.keys()
-        if not faults:
-            return parts
-        once = self._responder.parts(group, group, self._call(group), is_last_call=False)
-        hidden = {name: fault for name, fault in faults.items() if not isinstance(once[name], ModelRunError)}
-        return {**once, **{name: ModelRunError(f"{fault} (seen on rows sent twice)") for name, fault in hidden.items()}}
+    def _answer_alone(self, reading: Reading, answers: list[Any], *, is_last_call: bool) -> bool:
+        """Answer a request with a call of its own; return whether it got all that it asked for."""
+        alone = [reading]
+        try:
+            parts = self._responder.parts(alone, self._call(alone), is_last_call=is_last_call)
+        except Exception as error:
+            answers[reading.position] = self._responder.failure(error)
+            return False
+        if self._proof.doubtful:
+            parts = self._proof.examined(reading, parts)
+        self._responder.respond(alone, parts, answers)
+        return not faults(parts)
 
     def _call(self, readings: Sequence[Reading]) -> Results:
         """Run the model once on the rows of these requests."""

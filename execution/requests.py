@@ -41,6 +41,7 @@ class RequestReader:
         self._no_leaves: Leaves = [None] * leaf_count
         self._rules = contract.request_rules
         self._is_batched = config.max_batch_size > 0
+        self._ranks = [(leaf, 1 + len(tensor.model_dims)) for tensor, leaf in declared]
         # What can tell two requests of one model apart, Triton's core holding them to the sizes that the config fixes:
         # whether a tensor is there, and its sizes behind the batch dimension, none of which count in a ragged one.
         self._distinctive = [
@@ -61,8 +62,8 @@ class RequestReader:
         missing = [name for leaf, name in self._required.items() if leaves[leaf] is None]
         if missing:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
+        rows = self._rows(leaves) if self._is_batched else 1
         check_shapes(leaves, self._rules)
-        rows = _rows(leaves) if self._is_batched else 1
         return Reading(position, leaves, rows, request.requested_output_names())
 
     def mergeable(self, readings: list[Reading]) -> list[list[Reading]]:
@@ -84,6 +85,19 @@ class RequestReader:
             [None if (tensor := leaves[leaf]) is None else tensor.shape[sizes] for leaf, sizes in self._distinctive]
         )
 
+    def _rows(self, leaves: Leaves) -> int:
+        """Return the number of rows, which core has seen to be the same in all inputs of a request."""
+        for leaf, rank in self._ranks:
+            tensor = leaves[leaf]
+            if tensor is not None:
+                # Where rows have no elements, core lets requests without rows through, without a batch dimension.
+                if tensor.dim() != rank:
+                    raise RequestError("the request has no rows: expected one at least")
+                return tensor.shape[0]
+        raise RequestError(
+            "the request has no input at all, so that it has no batch size: send one of the optional ones"
+        )
+
 
 def check_shapes(leaves: Leaves, rules: Sequence[Rule]) -> None:
     """Raise RequestError with a sentence for each rule that the shapes of these tensors break."""
@@ -93,11 +107,3 @@ def check_shapes(leaves: Leaves, rules: Sequence[Rule]) -> None:
     violations = [violation for rule in rules if (violation := rule(shapes)) is not None]
     if violations:
         raise RequestError(joined(violations))
-
-
-def _rows(leaves: Leaves) -> int:
-    """Return the number of rows, which core has seen to be the same in all inputs of a request."""
-    for tensor in leaves:
-        if tensor is not None:
-            return tensor.shape[0]
-    raise RequestError("the request has no input at all, so that it has no batch size: send one of the optional ones")

@@ -14,8 +14,13 @@ from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import BackendError, ModelRunError
 from triton_pytorch.torch_runtime.tensors import to_dlpack
 
-# For each output asked for: a tensor for each request of the call, or why there is none.
-Parts = Mapping[str, "list[torch.Tensor] | ModelRunError"]
+Part = list[torch.Tensor] | ModelRunError  # of an output: a tensor for each request of the call, or why there is none
+Parts = Mapping[str, Part]
+
+
+def faults(parts: Parts) -> dict[str, ModelRunError]:
+    """Return the outputs that are not there, each with the reason."""
+    return {name: part for name, part in parts.items() if isinstance(part, ModelRunError)}
 
 
 class Responder:
@@ -29,18 +34,16 @@ class Responder:
         self._new_response = triton.response
         self._logged: set[str] = set()
 
-    def parts(
-        self, group: Sequence[Reading], readings: Sequence[Reading], results: Results, *, is_last_call: bool
-    ) -> Parts:
-        """Return what the requests of a group, the first among those that a call was made of, asked for.
+    def parts(self, readings: Sequence[Reading], results: Results, *, is_last_call: bool) -> Parts:
+        """Return what the requests of a call asked for.
 
         A model may return memory that it writes to in its next call: unless this call is the last one before the
         answers are sent, the parts are copies.
         """
         if not is_last_call:
             results = [None if result is None else result.clone() for result in results]
-        parts: dict[str, list[torch.Tensor] | ModelRunError] = {}
-        for name in group[0].requested.union(*[reading.requested for reading in group[1:]]):
+        parts: dict[str, Part] = {}
+        for name in readings[0].requested.union(*[reading.requested for reading in readings[1:]]):
             try:
                 parts[name] = self._outputs[name].parts(results, readings)
             except ModelRunError as error:

@@ -45,6 +45,7 @@ MIXES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, ma
 @given(mix=MIXES, wanted=st.lists(st.sets(st.sampled_from(range(4))), min_size=8, max_size=8))
 def test_each_request_gets_what_it_would_have_got_alone(mix: list[tuple[int, int]], wanted: list[set[int]]) -> None:
     served = a_loop()
+    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, *sizes) for number, sizes in enumerate(mix)]
     names = [[f"OUTPUT__{index}" for index in indices] for indices in wanted]
 
@@ -66,7 +67,9 @@ def test_groups_run_in_the_order_of_their_first_requests() -> None:
         return scale_and_sum(x, y)
 
     served = a_loop(function)
-    mix = [(BATCH, 2), (1, 3), (2, 2), (1, 1), (3, 3)]  # the first request is too large to be sent twice
+    served.prove(*tensors(0, 1, 1))
+    lengths.clear()
+    mix = [(1, 2), (1, 3), (2, 2), (1, 1), (3, 3)]
     served.execute(*[served.request(*tensors(i, *sizes)) for i, sizes in enumerate(mix)])
     assert lengths == [2, 3, 1]
 
@@ -86,6 +89,8 @@ def test_requests_with_other_optional_inputs_are_calls_of_their_own() -> None:
         max_batch_size=BATCH,
     )
     x, y, z = (torch.tensor([[value]]) for value in (1.0, 2.0, 3.0))
+    served.prove(x, y, z)
+    calls.clear()
     sent = [(x, y, z), (x, None, z), (x + 1, y, z), (x, y, None), (x, None, None), (x + 1, None, z)]
     answers = served.execute(*[served.request(*inputs) for inputs in sent])
     assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
@@ -124,6 +129,7 @@ def test_what_a_model_writes_to_its_inputs_reaches_nobody_else() -> None:
         return outputs
 
     served = a_loop(function)
+    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, 2, 2) for number in range(3)]
     requests = [served.request(*pair) for pair in sent]
     answers = served.execute(*requests)
@@ -141,6 +147,7 @@ def test_a_model_may_return_the_memory_that_it_writes_to_next() -> None:
         return place, *scale_and_sum(x, y)[1:]
 
     served = a_loop(function)
+    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, 1, length) for number, length in enumerate((2, 3, 2, 1))]
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for (x, _), answer in zip(sent, answers, strict=True):
@@ -152,6 +159,7 @@ def test_outputs_that_share_memory_leave_whole() -> None:
         return x, x.transpose(1, 2), x[:, :1].expand(-1, 2, -1), y
 
     served = a_loop(function)
+    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, number + 1, 2) for number in range(3)]
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for (x, y), answer in zip(sent, answers, strict=True):
@@ -164,6 +172,7 @@ def test_outputs_that_share_memory_leave_whole() -> None:
 @pytest.mark.parametrize("rows", [[0], [0, 0], [0, 2], [2, 0, 1]], ids=str)
 def test_requests_without_rows_are_answered_without_rows(rows: list[int]) -> None:
     served = a_loop()
+    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, count, 2) for number, count in enumerate(rows)]
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for pair, answer in zip(sent, answers, strict=True):
@@ -189,8 +198,7 @@ def test_cancelled_requests_are_looked_for_where_the_model_is_slow(
     served = function_loop(
         lambda x: [x + 1], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")], max_batch_size=2
     )
-    served.execute(served.request(torch.zeros(1, 2)))  # sent twice, as the first rows are
-    served.model.calls.clear()
+    served.prove(torch.zeros(1, 2))
     clock = iter([i * seconds for i in range(100)])
     monkeypatch.setattr("triton_pytorch.execution.loop.perf_counter", lambda: next(clock))
     first = [served.request(torch.full((1, 2), 5.0)) for _ in range(2)]
