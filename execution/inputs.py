@@ -14,17 +14,21 @@ from triton_pytorch.io_naming.declared_inputs import declared_inputs
 from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.model_config.batch_tensors import BatchInput
 from triton_pytorch.model_config.configuration import ModelConfig
+from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.torch_runtime.tensors import as_model_input
 
-# Makes one leaf of a call from the requests that share it; None where a leaf has a default and none was sent.
-Assembly = Callable[[Sequence[Reading]], "torch.Tensor | None"]
+# Makes one leaf of a call, a tensor or strings, from the requests that share it; None where it has a default and none
+# was sent.
+Assembly = Callable[[Sequence[Reading]], "torch.Tensor | list[str] | None"]
 
 
 def assemblies(config: ModelConfig, contract: Contract, model: Model) -> list[Assembly]:
     """Return the assembly of each input leaf of the model."""
     by_leaf = {leaf: _gathered(leaf, model.inputs[leaf], model.device) for leaf in range(len(model.inputs))}
     for tensor, leaf in zip(declared_inputs(config), (*contract.inputs, *contract.batch_inputs), strict=True):
-        if tensor.is_ragged:
+        if tensor.data_type is DataType.STRING:
+            by_leaf[leaf] = _joined(leaf)
+        elif tensor.is_ragged:
             by_leaf[leaf] = _concatenated(leaf, model.device)
         elif is_scalar(tensor, model.inputs[leaf]):
             by_leaf[leaf] = _scalar(leaf, model.device)
@@ -50,6 +54,16 @@ def _concatenated(index: int, device: torch.device) -> Assembly:
     def assemble(readings: Sequence[Reading]) -> torch.Tensor | None:
         tensors = [tensor.reshape(-1) for reading in readings if (tensor := reading.leaves[index]) is not None]
         return gather(tensors, device, None) if tensors else None
+
+    return assemble
+
+
+def _joined(index: int) -> Assembly:
+    """Return the assembly of strings: those of all requests, one after the other."""
+
+    def assemble(readings: Sequence[Reading]) -> list[str] | None:
+        parts = [strings for reading in readings if (strings := reading.leaves[index]) is not None]
+        return [text for strings in parts for text in strings] if parts else None
 
     return assemble
 

@@ -27,10 +27,11 @@ class Model(Protocol):
         """Where input tensors have to lie."""
         ...
 
-    def run(self, leaves: list[Any]) -> Sequence[torch.Tensor | None]:
-        """Call the model with a tensor for each input leaf, or None for one that has a default.
+    def run(self, leaves: list[Any]) -> Sequence[Any]:
+        """Call the model with a tensor or strings for each input leaf, or None for one that has a default.
 
-        A leaf of the result may be None. Raises ModelRunError with the model's own words.
+        A leaf of the result is a tensor, strings, None, or the ModelRunError that says why this answer lacks it.
+        Raises ModelRunError with the model's own words.
         """
         ...
 
@@ -48,6 +49,10 @@ class TritonTensor(Protocol):
 
     def to_dlpack(self) -> Any:
         """A DLPack capsule of memory that is valid during `execute` only."""
+        ...
+
+    def as_numpy(self) -> Any:
+        """For TYPE_STRING: an array of `bytes` objects."""
         ...
 
 
@@ -69,6 +74,10 @@ class TritonRequest(Protocol):
 
 class TensorFactory(Protocol):
     """The class `pb_utils.Tensor`, as the maker of output tensors."""
+
+    def __call__(self, name: str, array: Any, /) -> Any:
+        """Make an output tensor of strings from an array of `bytes` objects."""
+        ...
 
     def from_dlpack(self, name: str, tensor: Any) -> Any:
         """Make an output tensor from a DLPack capsule of a contiguous tensor."""

@@ -13,9 +13,11 @@ from triton_pytorch.execution.outputs import Results
 from triton_pytorch.execution.proof import Proof
 from triton_pytorch.execution.requests import Reading, RequestReader, check_shapes
 from triton_pytorch.execution.responses import Responder, faults
+from triton_pytorch.execution.strings import check_strings_arrive
 from triton_pytorch.formats.opening import open_model
 from triton_pytorch.io_naming.contract import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
+from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import CancelledError, first_line
 
 # Asking whether a request was cancelled takes 53-73 us (FACTS.md): 1.5 % of this, and what is saved is all of it.
@@ -49,6 +51,8 @@ class RunLoop:
     """
 
     def __init__(self, model: Model, config: ModelConfig, triton: Triton) -> None:
+        if any(tensor.data_type is DataType.STRING for tensor in config.inputs + config.outputs):
+            check_strings_arrive(triton)
         contract = agree(config, model.inputs, model.outputs)
         self._model = model
         self._run = model.run

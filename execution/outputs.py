@@ -1,27 +1,46 @@
 """What comes out of a model held against what config.pbtxt declares, before anything is sent."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from math import prod
+from typing import Any, Protocol
 
 import torch
 
 from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes
+from triton_pytorch.execution.interfaces import TensorFactory
 from triton_pytorch.execution.requests import Reading
+from triton_pytorch.execution.strings import as_triton_array
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.model_config.configuration import ModelConfig
+from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.model_config.tensors import OPEN
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
-from triton_pytorch.torch_runtime.tensors import as_response_output
+from triton_pytorch.torch_runtime.tensors import as_response_output, to_dlpack
 
-Results = Sequence[torch.Tensor | None]  # the output leaves of one call
+# The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
+Results = Sequence[Any]
+ToTriton = Callable[[Any], Any]  # makes Triton's tensor of one request's part
+
+
+class Output(Protocol):
+    """A declared output of any type."""
+
+    def parts(self, results: Results, readings: Sequence[Reading]) -> list[Any]:
+        """Return this output of a call for each of its requests; raises ModelRunError if it is not as declared."""
+        ...
+
+    def to_triton(self, factory: TensorFactory) -> ToTriton:
+        """Return what makes Triton's tensor of a part."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredOutput:
-    """A declared output: the leaf of the result that it is, and its dtype and dims behind the batch dimension."""
+class TensorOutput:
+    """A declared tensor: the leaf of the result that it is, and its dtype and dims behind the batch dimension."""
 
     name: str
     leaf: int
@@ -45,14 +64,22 @@ class DeclaredOutput:
             self._check_dims(result)
             return [as_response_output(result)]
         rows = [reading.rows for reading in readings]
-        self._check_rows(result, sum(rows))
+        _check_rows(self.name, result.shape[0] if result.dim() else None, sum(rows))
         self._check_dims(result)
         return scatter_rows(result, rows)
 
+    def to_triton(self, factory: TensorFactory) -> ToTriton:
+        """Return what makes Triton's tensor of a part."""
+        name, from_dlpack = self.name, factory.from_dlpack
+        return lambda tensor: from_dlpack(name, to_dlpack(tensor))
+
     def _of_declared_type(self, results: Results) -> torch.Tensor:
-        result = results[self.leaf]
-        if result is None:
-            raise ModelRunError(f"output '{self.name}' is None in this model's result: remove it from config.pbtxt")
+        result = _present(results, self.leaf, self.name)
+        if not isinstance(result, torch.Tensor):
+            raise ModelRunError(
+                f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}, but the model returned strings: "
+                "write data_type: TYPE_STRING in config.pbtxt"
+            )
         if result.dtype is not self.dtype:
             raise ModelRunError(self._wrong_type(result.dtype))
         return result
@@ -70,15 +97,6 @@ class DeclaredOutput:
     def _dims_after(self, source: torch.Tensor) -> list[int]:
         """Return the dims of this output in one request: the declared ones, open ones as the source has them."""
         return [source.shape[number + 1] if size == OPEN else size for number, size in enumerate(self.dims)]
-
-    def _check_rows(self, result: torch.Tensor, rows: int) -> None:
-        got = result.shape[0] if result.dim() else None
-        if got != rows:
-            returned = "a single number" if got is None else _rows_text(got)
-            raise ModelRunError(
-                f"output '{self.name}' is not batched: {_rows_text(rows)} went in and {returned} came out; "
-                "if that is how the model works, set max_batch_size: 0"
-            )
 
     def _check_dims(self, result: torch.Tensor) -> None:
         got = result.shape[1:] if self.is_batched else result.shape
@@ -105,22 +123,79 @@ class DeclaredOutput:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class StringsOutput:
+    """Declared strings, of one dimension: the leaf of the result that they are, and their number where it is fixed."""
+
+    name: str
+    leaf: int
+    count: int
+    is_batched: bool
+
+    def parts(self, results: Results, readings: Sequence[Reading]) -> list[list[str]]:
+        """Return the strings of each request of a call.
+
+        Raises:
+            ModelRunError: they are none, or not as many as they have to be.
+        """
+        result = _present(results, self.leaf, self.name)
+        if isinstance(result, torch.Tensor):
+            raise ModelRunError(
+                f"output '{self.name}' is declared TYPE_STRING, but the model returned a tensor: "
+                f"write data_type: {DATA_TYPES.get(result.dtype, result.dtype)} in config.pbtxt"
+            )
+        strings = list(result)
+        if self.is_batched:
+            rows = [reading.rows for reading in readings]
+            _check_rows(self.name, len(strings), sum(rows))
+            return [strings[end - count : end] for end, count in zip(accumulate(rows), rows, strict=True)]
+        if self.count not in (OPEN, len(strings)):
+            raise ModelRunError(
+                f"output '{self.name}' is declared with dims [{self.count}], but the model returned {len(strings)} "
+                "strings: change its dims in config.pbtxt"
+            )
+        return [strings]
+
+    def to_triton(self, factory: TensorFactory) -> ToTriton:
+        """Return what makes Triton's tensor of a part."""
+        name = self.name
+        return lambda strings: factory(name, as_triton_array(strings))
+
+
+def _present(results: Results, leaf: int, name: str) -> Any:
+    """Return a leaf of a result; raises ModelRunError where it is not there."""
+    result = results[leaf]
+    if isinstance(result, ModelRunError):
+        raise result
+    if result is None:
+        raise ModelRunError(f"output '{name}' is None in this model's result: remove it from config.pbtxt")
+    return result
+
+
+def _check_rows(name: str, got: int | None, rows: int) -> None:
+    if got != rows:
+        returned = "a single number" if got is None else _rows_text(got)
+        raise ModelRunError(
+            f"output '{name}' is not batched: {_rows_text(rows)} went in and {returned} came out; "
+            "if that is how the model works, set max_batch_size: 0"
+        )
+
+
 def _rows_text(count: int) -> str:
     return "1 row" if count == 1 else f"{count} rows"
 
 
-def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, DeclaredOutput]:
+def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, Output]:
     """Return the declared outputs by name."""
     input_leaves = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
     sources = {batch_output.target: input_leaves[batch_output.source] for batch_output in config.batch_outputs}
-    return {
-        tensor.name: DeclaredOutput(
-            tensor.name,
-            leaf,
-            TORCH_DTYPES[tensor.data_type],
-            tensor.model_dims,
-            is_batched=config.max_batch_size > 0,
-            source=sources.get(tensor.name),
-        )
-        for tensor, leaf in zip(config.outputs, contract.outputs, strict=True)
-    }
+    is_batched = config.max_batch_size > 0
+    outputs: dict[str, Output] = {}
+    for tensor, leaf in zip(config.outputs, contract.outputs, strict=True):
+        name, dims = tensor.name, tensor.model_dims
+        if tensor.data_type is DataType.STRING:
+            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else OPEN, is_batched)
+        else:
+            dtype = TORCH_DTYPES[tensor.data_type]
+            outputs[name] = TensorOutput(name, leaf, dtype, dims, is_batched, sources.get(name))
+    return outputs

@@ -2,19 +2,20 @@
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-
-import torch
+from typing import Any
 
 from triton_pytorch.execution.interfaces import TritonRequest
+from triton_pytorch.execution.strings import read_strings
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.io_naming.shape_rules import Rule
 from triton_pytorch.model_config.configuration import ModelConfig
+from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import RequestError
 from triton_pytorch.model_config.suggestions import joined
 from triton_pytorch.model_config.tensors import OPEN
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
-Leaves = list[torch.Tensor | None]  # one for each leaf of the model, None where none was sent
+Leaves = list[Any]  # for each leaf of the model a tensor, Strings, or None where none was sent
 
 
 @dataclass(slots=True, eq=False)
@@ -36,6 +37,7 @@ class RequestReader:
 
     def __init__(self, config: ModelConfig, contract: Contract, leaf_count: int) -> None:
         declared = list(zip(config.inputs, contract.inputs, strict=True))
+        self._strings = {tensor.name for tensor in config.inputs if tensor.data_type is DataType.STRING}
         self._leaf_of = {tensor.name: leaf for tensor, leaf in declared}
         self._required = {leaf: tensor.name for tensor, leaf in declared if not tensor.optional}
         self._no_leaves: Leaves = [None] * leaf_count
@@ -54,11 +56,14 @@ class RequestReader:
         """Return the request with its tensors in the order of the model's leaves.
 
         Raises:
-            RequestError: an input is missing, or its sizes are not what the model takes.
+            RequestError: an input is missing or no text, or its sizes are not what the model takes.
         """
         leaves = self._no_leaves.copy()
         for tensor in request.inputs():
-            leaves[self._leaf_of[tensor.name()]] = from_dlpack(tensor.to_dlpack())
+            name = tensor.name()
+            leaves[self._leaf_of[name]] = (
+                read_strings(tensor) if name in self._strings else from_dlpack(tensor.to_dlpack())
+            )
         missing = [name for leaf, name in self._required.items() if leaves[leaf] is None]
         if missing:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
@@ -93,7 +98,8 @@ class RequestReader:
                 # Where rows have no elements, core lets requests without rows through, without a batch dimension.
                 if tensor.dim() != rank:
                     raise RequestError("the request has no rows: expected one at least")
-                return tensor.shape[0]
+                rows: int = tensor.shape[0]
+                return rows
         raise RequestError(
             "the request has no input at all, so that it has no batch size: send one of the optional ones"
         )

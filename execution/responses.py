@@ -12,9 +12,9 @@ from triton_pytorch.execution.requests import Reading
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import BackendError, ModelRunError
-from triton_pytorch.torch_runtime.tensors import to_dlpack
 
-Part = list[torch.Tensor] | ModelRunError  # of an output: a tensor for each request of the call, or why there is none
+# Of an output: tensors or lists of strings, one for each request of the call, or why there are none.
+Part = list[Any] | ModelRunError
 Parts = Mapping[str, Part]
 
 
@@ -30,7 +30,7 @@ class Responder:
         self._model_name = config.name
         self._outputs = declare_outputs(config, contract)
         self._triton = triton
-        self._new_tensor = triton.tensor.from_dlpack
+        self._to_triton = {name: output.to_triton(triton.tensor) for name, output in self._outputs.items()}
         self._new_response = triton.response
         self._logged: set[str] = set()
 
@@ -41,7 +41,7 @@ class Responder:
         answers are sent, the parts are copies.
         """
         if not is_last_call:
-            results = [None if result is None else result.clone() for result in results]
+            results = [result.clone() if isinstance(result, torch.Tensor) else result for result in results]
         parts: dict[str, Part] = {}
         for name in readings[0].requested.union(*[reading.requested for reading in readings[1:]]):
             try:
@@ -79,7 +79,7 @@ class Responder:
             if isinstance(part, ModelRunError):
                 self.log_once(name, str(part))
                 raise part
-            tensors.append(self._new_tensor(name, to_dlpack(part[index])))
+            tensors.append(self._to_triton[name](part[index]))
         return self._new_response(tensors)
 
     def _error(self, message: str, code: str) -> Any:

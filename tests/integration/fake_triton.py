@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from types import ModuleType
 from typing import Any
 
+import numpy as np
 import torch
 
 from triton_pytorch.execution.interfaces import Triton
@@ -26,17 +27,21 @@ _CODES = (
 
 
 class Tensor:
-    """A named tensor of a request or a response."""
+    """A named tensor of a request or a response; `data` is an array of `bytes` objects for strings."""
 
-    def __init__(self, name: str, data: torch.Tensor) -> None:
+    def __init__(self, name: str, data: Any) -> None:
         self._name = name
-        self.data = data
+        is_numeric = isinstance(data, np.ndarray) and data.dtype != np.object_
+        self.data = torch.from_numpy(data) if is_numeric else data
 
     def name(self) -> str:
         return self._name
 
     def to_dlpack(self) -> Any:
         return to_dlpack(self.data)
+
+    def as_numpy(self) -> Any:
+        return self.data
 
     @staticmethod
     def from_dlpack(name: str, capsule: Any) -> "Tensor":

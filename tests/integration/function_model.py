@@ -26,8 +26,9 @@ class FunctionModel:
     calls: list[int] = field(default_factory=list)
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
-        rows = next((leaf.shape[0] for leaf in leaves if leaf is not None and leaf.dim()), 0)
-        self.calls.append(rows)
+        self.calls.append(
+            next((len(leaf) for leaf in leaves if isinstance(leaf, list) or (leaf is not None and leaf.dim())), 0)
+        )
         return self.function(*leaves)
 
     def close(self) -> None:
