@@ -16,11 +16,18 @@ def gather(tensors: Sequence[torch.Tensor], device: torch.device, layout: tuple[
     """
     if tensors[0].dtype is torch.bool:
         return _gather_booleans(tensors, device, layout)
+    if device.type == "cuda" and all(tensor.is_cpu for tensor in tensors):
+        return _staged(tensors, layout).to(device, non_blocking=True)
     if len(tensors) == 1:
         return as_model_input(tensors[0], device, layout)
     if layout is None and all(tensor.device == device for tensor in tensors):
         return torch.cat(list(tensors))
     return _copied(tensors, device, layout)
+
+
+def _staged(tensors: Sequence[torch.Tensor], layout: tuple[int, ...] | None) -> torch.Tensor:
+    """Gather into pinned memory, out of which the device fetches while the CPU goes on."""
+    return _copied(tensors, torch.device("cpu"), layout, is_pinned=True)
 
 
 def _gather_booleans(
@@ -31,18 +38,19 @@ def _gather_booleans(
     return _copied(sent, device, layout).ne_(0).view(torch.bool)
 
 
-def _copied(tensors: Sequence[torch.Tensor], device: torch.device, layout: tuple[int, ...] | None) -> torch.Tensor:
+def _copied(
+    tensors: Sequence[torch.Tensor], device: torch.device, layout: tuple[int, ...] | None, *, is_pinned: bool = False
+) -> torch.Tensor:
     first = tensors[0]
+
+    def empty(shape: tuple[int, ...]) -> torch.Tensor:
+        order = layout or tuple(range(len(shape)))
+        return torch.empty_permuted(shape, order, dtype=first.dtype, device=device, pin_memory=is_pinned)
+
     if len(tensors) == 1:
-        return _empty(tuple(first.shape), first.dtype, device, layout).copy_(first)
+        return empty(tuple(first.shape)).copy_(first)
     rows = [tensor.shape[0] for tensor in tensors]
-    gathered = _empty((sum(rows), *first.shape[1:]), first.dtype, device, layout)
+    gathered = empty((sum(rows), *first.shape[1:]))
     for tensor, end, count in zip(tensors, accumulate(rows), rows, strict=True):
         gathered[end - count : end].copy_(tensor)
     return gathered
-
-
-def _empty(
-    shape: tuple[int, ...], dtype: torch.dtype, device: torch.device, layout: tuple[int, ...] | None
-) -> torch.Tensor:
-    return torch.empty_permuted(shape, layout or tuple(range(len(shape))), dtype=dtype, device=device)

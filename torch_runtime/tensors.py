@@ -35,5 +35,5 @@ def as_response_output(tensor: torch.Tensor) -> torch.Tensor:
     """
     if tensor.numel() == 0:
         strides = [prod(tensor.shape[dimension + 1 :]) for dimension in range(tensor.dim())]
-        return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype)
+        return torch.empty_strided(tensor.shape, strides, dtype=tensor.dtype, device=tensor.device)
     return tensor.contiguous()
