@@ -22,7 +22,7 @@ def execution_scope(device: torch.device, grad_mode: Scope) -> Scope:
     """
     if device.type != "cuda":
         return grad_mode
-    stream = torch.cuda.Stream(device)
+    stream = torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
     @contextmanager
     def on_own_stream() -> Iterator[None]:
