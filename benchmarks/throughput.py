@@ -75,10 +75,10 @@ class TritonPythonModel:
 """
 
 
-def take_turns(*sides: Callable[[], float]) -> list[tuple[float, ...]]:
+def take_turns(*sides: Callable[[], float], rounds: int = ROUNDS) -> list[tuple[float, ...]]:
     """Measure all sides once a round; returns the rates of each side."""
-    rounds = [[side() for side in sides] for _ in range(ROUNDS)]
-    return list(zip(*rounds, strict=True))
+    measured = [[side() for side in sides] for _ in range(rounds)]
+    return list(zip(*measured, strict=True))
 
 
 def share(ours: Sequence[float], reference: Sequence[float]) -> float:
@@ -106,7 +106,7 @@ def run() -> None:
         environment = {"TRITON_PYTORCH_STORE": str(store), "OMP_NUM_THREADS": "1"}
         with Server(_lay_out(Path(directory, "models"), packages), environment=environment) as server:
             with progress("starting tritonserver with four models"):
-                _wait_for_all_models(server)
+                wait_for_all_models(server)
             _compare_with_identity(server, client)
             plain_calls = partial(calls_per_second, packages["mlp"], store, _MLP_INPUTS["INPUT__0"])
             _compare_with_plain_call(server, client, other_process, plain_calls)
@@ -116,8 +116,8 @@ def _lay_out(repository: Path, packages: Mapping[str, Path]) -> Path:
     unchecked = _UNCHECKED_MODEL.format(entry=str(ROOT / "model.py"), package=str(packages["mlp"]))
     _write_python_model(repository, "identity", _tiny_config(backend="python", platform=""), _IDENTITY_MODEL)
     _write_python_model(repository, "unchecked_mlp", _mlp_config(backend="python", platform=""), unchecked)
-    (_write_model(repository, "add_sub", _tiny_config()) / "model.pt2").symlink_to(packages["add_sub"])
-    (_write_model(repository, "mlp", _mlp_config()) / "model.pt2").symlink_to(packages["mlp"])
+    (write_model(repository, "add_sub", _tiny_config()) / "model.pt2").symlink_to(packages["add_sub"])
+    (write_model(repository, "mlp", _mlp_config()) / "model.pt2").symlink_to(packages["mlp"])
     return repository
 
 
@@ -135,17 +135,19 @@ def _config(inputs: Sequence[str], outputs: Sequence[str], size: int, **more: An
 
 
 def _write_python_model(repository: Path, name: str, config: Mapping[str, Any], source: str) -> None:
-    (_write_model(repository, name, config) / "model.py").write_text(source, encoding="utf-8")
+    (write_model(repository, name, config) / "model.py").write_text(source, encoding="utf-8")
 
 
-def _write_model(repository: Path, name: str, config: Mapping[str, Any]) -> Path:
+def write_model(repository: Path, name: str, config: Mapping[str, Any]) -> Path:
+    """Write a model without its file into a repository, and return its version directory."""
     version_directory = repository / name / "1"
     version_directory.mkdir(parents=True)
     (version_directory.parent / "config.pbtxt").write_text(as_pbtxt(config), encoding="utf-8")
     return version_directory
 
 
-def _wait_for_all_models(server: Server) -> None:
+def wait_for_all_models(server: Server) -> None:
+    """Wait until the server is ready; raises RuntimeError where it refuses a model."""
     server.wait_until_ready()
     refused = server.refused_models()
     if refused:
@@ -156,29 +158,35 @@ def _compare_with_identity(server: Server, client: Client) -> None:
     for concurrency, target in SHARE_TARGETS.items():
         with progress(f"asking the tiny models, {concurrency} at a time, in {ROUNDS} rounds"):
             identity, package = take_turns(
-                *(_asking(client, server, Load(model, _TINY_INPUTS, concurrency)) for model in ("identity", "add_sub"))
+                *(asking(client, server, Load(model, _TINY_INPUTS, concurrency)) for model in ("identity", "add_sub"))
             )
-        _print(f"identity model, {concurrency} at a time", f"{median(identity):6.0f} requests/s")
-        _print(f"add/sub package, {concurrency} at a time", f"{median(package):6.0f} requests/s")
-        _print("its share of that", f"{share(package, identity):6.2f}, median of {ROUNDS}; target {target:.2f} or more")
+        print_figure(f"identity model, {concurrency} at a time", f"{median(identity):6.0f} requests/s")
+        print_figure(f"add/sub package, {concurrency} at a time", f"{median(package):6.0f} requests/s")
+        print_figure(
+            "its share of that", f"{share(package, identity):6.2f}, median of {ROUNDS}; target {target:.2f} or more"
+        )
 
 
 def _compare_with_plain_call(
     server: Server, client: Client, other_process: Executor, plain_calls: Callable[[], float]
 ) -> None:
-    served = (_asking(client, server, Load(model, _MLP_INPUTS, _MLP_CONCURRENCY)) for model in ("unchecked_mlp", "mlp"))
+    served = (asking(client, server, Load(model, _MLP_INPUTS, _MLP_CONCURRENCY)) for model in ("unchecked_mlp", "mlp"))
     with progress(f"calling an MLP with and without a server, in {ROUNDS} rounds"):
         plain, unchecked, package = take_turns(lambda: other_process.submit(plain_calls).result(), *served)
-    _print("plain call of the MLP with 8 rows, one thread", f"{1000 / median(plain):6.2f} ms")
-    _print(f"served, {_MLP_CONCURRENCY} at a time", f"{1000 / median(package):6.2f} ms a request")
+    print_figure("plain call of the MLP with 8 rows, one thread", f"{1000 / median(plain):6.2f} ms")
+    print_figure(f"served, {_MLP_CONCURRENCY} at a time", f"{1000 / median(package):6.2f} ms a request")
     added = overhead_percent(package, plain)
-    _print("what serving adds", f"{added:6.1f} %, median of {ROUNDS}; target below {OVERHEAD_TARGET_PERCENT} %")
-    _print("what a model.py without any check adds", f"{overhead_percent(unchecked, plain):6.1f} %, median of {ROUNDS}")
+    print_figure("what serving adds", f"{added:6.1f} %, median of {ROUNDS}; target below {OVERHEAD_TARGET_PERCENT} %")
+    print_figure(
+        "what a model.py without any check adds", f"{overhead_percent(unchecked, plain):6.1f} %, median of {ROUNDS}"
+    )
 
 
-def _asking(client: Client, server: Server, load: Load) -> Callable[[], float]:
+def asking(client: Client, server: Server, load: Load) -> Callable[[], float]:
+    """Return what measures how many requests of a load a server answers in a second."""
     return partial(client.requests_per_second, server.grpc_url, load)
 
 
-def _print(what: str, figure: str) -> None:
+def print_figure(what: str, figure: str) -> None:
+    """Print a figure beside what it is."""
     print(f"{what:<48} {figure}")

@@ -20,6 +20,13 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TRITON_PYTORCH_TEST_CACHE", ROOT / ".cache" / "packages"))
 NESTED_EXAMPLE = ROOT / "examples" / "nested"
+REAL_MODELS = ROOT / "tests" / "assets" / "real_models.py"
+# Where the model of a builder is defined, unless that is the builder itself.
+MODULES = {
+    "nested": NESTED_EXAMPLE / "nested_model.py",
+    "small_resnet": REAL_MODELS,
+    "small_encoder": REAL_MODELS,
+}
 _COMPILE_LIMIT_S = 1200
 
 Builder = Callable[[Path], None]
@@ -57,8 +64,9 @@ def announce(text: str) -> None:
 
 
 def _key(build: Builder) -> str:
-    example = (NESTED_EXAMPLE / "nested_model.py").read_text(encoding="utf-8") if build is nested else ""
-    source = inspect.getsource(build) + inspect.getsource(compile_to) + example
+    module_file = MODULES.get(build.__name__)
+    model = module_file.read_text(encoding="utf-8") if module_file else ""
+    source = inspect.getsource(build) + inspect.getsource(compile_to) + model
     machine = f"{platform.machine()} {_cpu_flags()}"
     return hashlib.sha256(f"{source}|{version('torch')}|{sys.version_info[:2]}|{machine}".encode()).hexdigest()[:16]
 
@@ -585,6 +593,25 @@ def mlp(path: Path) -> None:
     layers = [layer for _ in range(6) for layer in (torch.nn.Linear(1024, 1024), torch.nn.ReLU())]
     batch = {0: torch.export.Dim("batch")}
     compile_to(path, torch.nn.Sequential(*layers), (torch.randn(8, 1024),), dynamic_shapes=(batch,))
+
+
+@builder
+def small_resnet(path: Path) -> None:
+    _compile_real_model(path)
+
+
+@builder
+def small_encoder(path: Path) -> None:
+    _compile_real_model(path)
+
+
+def _compile_real_model(path: Path) -> None:
+    """Compile the model of real_models.py that bears the package's name."""
+    import torch
+
+    name = path.name.partition("-")[0]
+    model, shape = runpy.run_path(str(REAL_MODELS))[name]()
+    compile_to(path, model, (torch.randn(2, *shape),), dynamic_shapes=({0: torch.export.Dim("batch")},))
 
 
 def main(arguments: list[str]) -> None:
