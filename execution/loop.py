@@ -1,7 +1,9 @@
 """Answers requests: merged into one call where they fit together, one by one where that call fails."""
 
 import gc
-from collections.abc import Sequence
+from collections import defaultdict
+from collections.abc import Hashable, Sequence
+from functools import partial
 from time import perf_counter
 from typing import Any
 
@@ -10,7 +12,7 @@ import torch
 from triton_pytorch.execution.inputs import assemblies
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.outputs import Results
-from triton_pytorch.execution.proof import Proof
+from triton_pytorch.execution.proof import Proof, Served
 from triton_pytorch.execution.requests import Reading, RequestReader, check_shapes
 from triton_pytorch.execution.responses import Responder, faults
 from triton_pytorch.execution.strings import check_strings_arrive
@@ -18,7 +20,7 @@ from triton_pytorch.formats.opening import open_model
 from triton_pytorch.io_naming.contract import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
-from triton_pytorch.model_config.errors import CancelledError, first_line
+from triton_pytorch.model_config.errors import CancelledError, ModelRunError, first_line
 
 # Asking whether a request was cancelled takes 53-73 us (FACTS.md): 1.5 % of this, and what is saved is all of it.
 CANCELLATION_PAYS_FROM_S = 0.005
@@ -60,7 +62,7 @@ class RunLoop:
         self._assemblies = assemblies(config, contract, model)
         self._call_rules = contract.call_rules
         self._responder = Responder(config, contract, triton)
-        self._proof = Proof(config, self._responder, self._call)
+        self._proofs: dict[Hashable, Proof] = defaultdict(partial(Proof, config, self._responder, self._call))
         self._asks_for_cancellation = False
         for warning in contract.warnings:
             triton.logger.log_warn(f"model '{config.name}': {warning}")
@@ -68,10 +70,13 @@ class RunLoop:
     def execute(self, requests: Sequence[TritonRequest]) -> list[Any]:
         """Return one response for each request, in order; never raises."""
         answers: list[Any] = [None] * len(requests)
-        with torch.inference_mode():
-            groups = self._reader.mergeable(self._read(requests, answers))
-            for group in groups:
-                self._answer(group, answers, is_last_call=len(groups) == 1)
+        try:
+            with torch.inference_mode():
+                groups = self._reader.mergeable(self._read(requests, answers))
+                for group in groups:
+                    self._answer(group, answers, is_last_call=group is groups[-1])
+        except Exception as error:  # whatever it is, each client hears of it
+            answers = [self._responder.failure(error) for _ in requests]
         return answers
 
     def close(self) -> None:
@@ -92,40 +97,53 @@ class RunLoop:
 
     def _answer(self, group: list[Reading], answers: list[Any], *, is_last_call: bool) -> None:
         """Answer a group with one call; where that does not serve all, each of its requests with a call of its own."""
-        if self._proof.doubtful:
-            group = self._without_doubtful(group, answers)
+        proof = self._proofs[self._reader.optional_inputs(group[0])]
+        if proof.doubtful:
+            group = self._answer_doubtful(proof, group, answers)
         if len(group) == 1:
             self._answer_alone(group[0], answers, is_last_call=is_last_call)
         elif group:
             self._answer_together(group, answers, is_last_call=is_last_call)
 
-    def _without_doubtful(self, group: list[Reading], answers: list[Any]) -> list[Reading]:
-        """Answer alone the requests for outputs that may not be batched; return those that can share a call."""
-        others = []
-        for reading in group:
-            if self._proof.doubtful.isdisjoint(reading.requested):
-                others.append(reading)
-            else:
-                self._answer_alone(reading, answers, is_last_call=False)
-        return others
+    def _answer_doubtful(self, proof: Proof, group: list[Reading], answers: list[Any]) -> list[Reading]:
+        """Answer the requests for outputs that were not seen to be batched; return those that can share a call."""
+        asking = [reading for reading in group if not proof.doubtful.isdisjoint(reading.requested)]
+        if proof.can_share(asking):
+            self._answer_together(asking, answers, is_last_call=False)
+        else:
+            served = [one for reading in asking if (one := self._served_alone(proof, reading, answers)) is not None]
+            for one in proof.examine(served):
+                self._responder.respond([one.reading], one.parts, answers)
+        return [reading for reading in group if reading not in asking]
+
+    def _served_alone(self, proof: Proof, reading: Reading, answers: list[Any]) -> Served | None:
+        """Return what a call of its own gives a request, or None once it is told why there is nothing."""
+        # Its rows may run again, and a model may write to what it is given.
+        alone = [reading.copy() if proof.is_open(reading.requested) else reading]
+        try:
+            return Served(reading, self._responder.parts(alone, self._call(alone), is_last_call=False))
+        except Exception as error:
+            answers[reading.position] = self._responder.failure(error)
+            return None
 
     def _answer_together(self, group: list[Reading], answers: list[Any], *, is_last_call: bool) -> None:
         try:
             parts = self._responder.parts(group, self._call(group), is_last_call=is_last_call)
             for fault in faults(parts).values():
-                raise fault  # of one request perhaps, as where a model takes rows in pairs
+                raise ModelRunError(str(fault))  # of one request perhaps, as where a model takes rows in pairs
         except Exception as error:
-            # Each is gathered afresh, since the model may have written to what was merged.
-            are_served = [self._answer_alone(reading, answers, is_last_call=False) for reading in group]
-            if all(are_served):
-                self._responder.log_once(
-                    "merged call",
-                    f"the model failed on a batch of {sum(reading.rows for reading in group)} rows "
-                    f"({first_line(error)}), but answered the requests in it one by one, at the cost of a run for "
-                    "each: set max_batch_size to what it takes",
-                )
+            failed_call = f"{sum(reading.rows for reading in group)} rows ({first_line(error)})"
         else:
             self._responder.respond(group, parts, answers)
+            return
+        # Each is gathered afresh, since the model may have written to what was merged.
+        are_served = [self._answer_alone(reading, answers, is_last_call=False) for reading in group]
+        if all(are_served):
+            self._responder.log_once(
+                "merged call",
+                f"the model failed on a batch of {failed_call}, but answered the requests in it one by one, at the "
+                "cost of a run for each: if that repeats, set max_batch_size to what it takes",
+            )
 
     def _answer_alone(self, reading: Reading, answers: list[Any], *, is_last_call: bool) -> bool:
         """Answer a request with a call of its own; return whether it got all that it asked for."""
@@ -135,8 +153,6 @@ class RunLoop:
         except Exception as error:
             answers[reading.position] = self._responder.failure(error)
             return False
-        if self._proof.doubtful:
-            parts = self._proof.examined(reading, parts)
         self._responder.respond(alone, parts, answers)
         return not faults(parts)
 

@@ -23,6 +23,11 @@ from triton_pytorch.torch_runtime.tensors import as_response_output, to_dlpack
 
 # The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
 Results = Sequence[Any]
+_HINT = "if that is how the model works, set max_batch_size: 0"
+_HINT_FOR_RAGGED = (
+    "an output in the shape of a ragged input needs batch_output, and one with a row for each request, requests of one "
+    "row"
+)
 ToTriton = Callable[[Any], Any]  # makes Triton's tensor of one request's part
 
 
@@ -47,6 +52,7 @@ class TensorOutput:
     dtype: torch.dtype
     dims: tuple[int, ...]
     is_batched: bool
+    hint: str  # what to change where it is not batched
     source: int | None = None  # the input leaf whose shapes it is cut into (BATCH_SCATTER_WITH_INPUT_SHAPE), if so
 
     def parts(self, results: Results, readings: Sequence[Reading]) -> list[torch.Tensor]:
@@ -64,7 +70,7 @@ class TensorOutput:
             self._check_dims(result)
             return [as_response_output(result)]
         rows = [reading.rows for reading in readings]
-        _check_rows(self.name, result.shape[0] if result.dim() else None, sum(rows))
+        _check_rows(self.name, result.shape[0] if result.dim() else None, sum(rows), self.hint)
         self._check_dims(result)
         return scatter_rows(result, rows)
 
@@ -131,6 +137,7 @@ class StringsOutput:
     leaf: int
     count: int
     is_batched: bool
+    hint: str  # what to change where they are not batched
 
     def parts(self, results: Results, readings: Sequence[Reading]) -> list[list[str]]:
         """Return the strings of each request of a call.
@@ -147,7 +154,7 @@ class StringsOutput:
         strings = list(result)
         if self.is_batched:
             rows = [reading.rows for reading in readings]
-            _check_rows(self.name, len(strings), sum(rows))
+            _check_rows(self.name, len(strings), sum(rows), self.hint)
             return [strings[end - count : end] for end, count in zip(accumulate(rows), rows, strict=True)]
         if self.count not in (OPEN, len(strings)):
             raise ModelRunError(
@@ -172,12 +179,11 @@ def _present(results: Results, leaf: int, name: str) -> Any:
     return result
 
 
-def _check_rows(name: str, got: int | None, rows: int) -> None:
+def _check_rows(name: str, got: int | None, rows: int, hint: str) -> None:
     if got != rows:
         returned = "a single number" if got is None else _rows_text(got)
         raise ModelRunError(
-            f"output '{name}' is not batched: {_rows_text(rows)} went in and {returned} came out; "
-            "if that is how the model works, set max_batch_size: 0"
+            f"output '{name}' is not batched: {_rows_text(rows)} went in and {returned} came out; {hint}"
         )
 
 
@@ -190,12 +196,13 @@ def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, Output
     input_leaves = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
     sources = {batch_output.target: input_leaves[batch_output.source] for batch_output in config.batch_outputs}
     is_batched = config.max_batch_size > 0
+    hint = _HINT_FOR_RAGGED if config.batch_inputs or any(tensor.is_ragged for tensor in config.inputs) else _HINT
     outputs: dict[str, Output] = {}
     for tensor, leaf in zip(config.outputs, contract.outputs, strict=True):
         name, dims = tensor.name, tensor.model_dims
         if tensor.data_type is DataType.STRING:
-            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else OPEN, is_batched)
+            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else OPEN, is_batched, hint)
         else:
             dtype = TORCH_DTYPES[tensor.data_type]
-            outputs[name] = TensorOutput(name, leaf, dtype, dims, is_batched, sources.get(name))
+            outputs[name] = TensorOutput(name, leaf, dtype, dims, is_batched, hint, sources.get(name))
     return outputs

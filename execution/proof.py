@@ -1,86 +1,165 @@
-"""Whether the rows of an output are those of its request and of no other: seen once, before requests share a call.
+"""Whether the rows of an output are those of its request and of no other: seen before requests share a call.
 
-Numbers of rows agree by chance: a mean over the batch has one row, as a single request has, and a time-first output as
-many as there are steps. So the rows of a request are sent once and, in a call of their own, twice. Outputs that give
-the same rows each time are batched. Rows that depend on other rows, but not where those are equal, pass: nothing short
-of the model's source can tell.
+Nothing says that a model is batched in its first dimension, and numbers of rows agree by chance: a mean over the batch
+has one row, as a single request has, and a time-first output as many as there are steps. So a request for an output
+that was not seen to be batched runs alone, and then
+
+1. its rows are sent twice in one call. Other numbers of rows than that show a wrong config. The same rows twice allow
+   requests equal to this one to share calls, and no others;
+2. requests that come together, and whose answers differ, run once more in one call, in both orders. The same rows as
+   alone prove the output.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 
 from triton_pytorch.execution.outputs import Results
-from triton_pytorch.execution.requests import Reading
-from triton_pytorch.execution.responses import Part, Parts, Responder, faults
+from triton_pytorch.execution.requests import Leaves, Reading
+from triton_pytorch.execution.responses import Part, Parts, Responder
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError, first_line
 
-_TRIALS = 3  # for a model that was disturbed once, or answers one kind of request differently
-_TOLERANCE = 0.01  # of the largest value: kernels take other paths for other numbers of rows, and round differently
+_TRIALS = 3  # for a model that was disturbed once
+_TOLERANCE = (
+    1e-3  # kernels take other paths for other numbers of rows, and round differently; rows of others are others
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """A request with what it got from a call of its own."""
+
+    reading: Reading
+    parts: Parts
+
+    def part(self, name: str) -> Any:
+        """Return its part of an output; None where there is a fault instead."""
+        part = self.parts.get(name)
+        return None if part is None or isinstance(part, ModelRunError) else part[0]
 
 
 class Proof:
-    """Knows which outputs of a model were not seen to be batched yet: their requests share no call.
-
-    An output that stays doubtful for all of its trials is left so for good, with a line in the log.
-    """
+    """Knows which outputs of a model are doubtful: not seen to be batched, for requests of one set of inputs."""
 
     def __init__(self, config: ModelConfig, responder: Responder, call: Callable[[Sequence[Reading]], Results]) -> None:
         self.doubtful = {tensor.name for tensor in config.outputs} if config.max_batch_size > 1 else set()
+        self._samples: dict[str, Leaves] = {}  # what outputs were given whose rows came back twice
         self._trials = dict.fromkeys(self.doubtful, _TRIALS)
         self._max_batch_size = config.max_batch_size
         self._responder = responder
         self._call = call
 
-    def examined(self, reading: Reading, parts: Parts) -> Parts:
-        """Return what a request got alone, without what its rows sent twice show not to be batched.
+    def is_open(self, names: set[str]) -> bool:
+        """Return whether any of these outputs is doubtful and has a trial left."""
+        return any(self._trials[name] for name in names & self.doubtful)
 
-        So a wrong config fails at its first request, and not under load.
-        """
-        names = {name for name in self.doubtful & reading.requested - faults(parts).keys() if self._trials[name]}
-        if not names or not 0 < 2 * reading.rows <= self._max_batch_size:
-            return parts
-        twice = [reading, reading]
+    def can_share(self, readings: Sequence[Reading]) -> bool:
+        """Return whether requests that ask for doubtful outputs are equal to one that was sent twice for each."""
+        names = self.doubtful & set().union(*[reading.requested for reading in readings])
+        if len(readings) < 2 or not names <= self._samples.keys():
+            return False
+        samples = {id(sample): sample for sample in (self._samples[name] for name in names)}.values()
+        return all(_are_equal(reading.leaves, sample) for sample in samples for reading in readings)
+
+    def examine(self, served: Sequence[Served]) -> list[Served]:
+        """Return what requests got, without what further calls show not to be batched; never raises."""
         try:
-            again = self._responder.parts(twice, self._call(twice), is_last_call=True)  # none of it is sent
+            checked = [self._sent_twice(one) for one in served]
+            if len(checked) > 1:
+                self._send_together(checked)
+        except Exception as error:  # of comparing what may be of any size: the answers are there already
+            self._lose_trials(self.doubtful, f"its rows could not be compared ({first_line(error)})")
+            return list(served)
+        return checked
+
+    def _sent_twice(self, one: Served) -> Served:
+        reading = one.reading
+        names = self._open(one) - self._samples.keys()
+        if not names or not 0 < 2 * reading.rows <= self._max_batch_size:
+            return one
+        shown: dict[str, ModelRunError] = {}
+        for name, part in self._parts([reading, reading], names).items():
+            if name not in names:
+                continue
+            if isinstance(part, ModelRunError):
+                shown[name] = ModelRunError(f"{part} (seen on rows sent twice)")
+            elif all(_is_close(one.part(name), rows) for rows in part):
+                self._samples[name] = reading.copy().leaves
+            else:
+                self._lose_trials({name}, "its rows come out different where they are sent twice in one call")
+        return Served(reading, {**one.parts, **shown})
+
+    def _send_together(self, served: Sequence[Served]) -> None:
+        open_names = set().union(*map(self._open, served)) & self._samples.keys()
+        names = {name for name in open_names if _differ([one.part(name) for one in served])}
+        for order in (served, served[::-1]):
+            if names:
+                together = self._parts([one.reading for one in order], names)
+                names = {name for name in names & together.keys() if self._came_back(name, order, together[name])}
+        self.doubtful -= names
+
+    def _came_back(self, name: str, served: Sequence[Served], together: Part) -> bool:
+        """Return whether requests got the same from one call, in this order, as each got alone."""
+        if not isinstance(together, ModelRunError) and all(
+            one.part(name) is None or _is_close(one.part(name), rows)
+            for one, rows in zip(served, together, strict=True)
+        ):
+            return True
+        self._lose_trials({name}, "its rows come out different in one call with those of other requests")
+        return False
+
+    def _open(self, one: Served) -> set[str]:
+        return {name for name in self.doubtful if one.part(name) is not None and self._trials[name]}
+
+    def _parts(self, readings: Sequence[Reading], names: set[str]) -> Parts:
+        """Return what a further call gives; nothing, and a trial lost, where the model fails on it."""
+        try:
+            return self._responder.parts(readings, self._call(readings), is_last_call=True)  # none of it is sent
         except Exception as error:
-            for name in names:
-                self._fail(name, f"the model fails on {2 * reading.rows} rows ({first_line(error)})")
-            return parts
-        return {
-            name: self._compared(name, part, again[name]) if name in names else part for name, part in parts.items()
-        }
+            rows = sum(reading.rows for reading in readings)
+            self._lose_trials(names, f"the model fails on {rows} rows ({first_line(error)})")
+            return {}
 
-    def _compared(self, name: str, once: Part, twice: Part) -> Part:
-        if isinstance(once, ModelRunError):
-            return once
-        if isinstance(twice, ModelRunError):
-            return ModelRunError(f"{twice} (seen on rows sent twice)")
-        if all(_are_same(once[0], rows) for rows in twice):
-            self.doubtful.discard(name)
-        else:
-            self._fail(name, "its rows come out different where they are sent twice in one call")
-        return once
-
-    def _fail(self, name: str, reason: str) -> None:
-        self._trials[name] -= 1
-        if not self._trials[name]:
-            self._responder.log_once(
-                f"proof of {name}",
-                f"requests for output '{name}' are not merged, since {reason}: if its rows depend on one another, set "
-                "max_batch_size: 0",
-            )
+    def _lose_trials(self, names: set[str], reason: str) -> None:
+        for name in names:
+            self._trials[name] -= 1
+            if self._trials[name] == 0:
+                self._responder.log_once(
+                    f"proof of {name}",
+                    f"requests for output '{name}' are not merged, since {reason}: if its rows depend on one another, "
+                    "set max_batch_size: 0",
+                )
 
 
-def _are_same(one: Any, other: Any) -> bool:
+def _are_equal(leaves: Leaves, sample: Leaves) -> bool:
+    return all(
+        torch.equal(leaf, other)
+        if isinstance(leaf, torch.Tensor) and isinstance(other, torch.Tensor)
+        else leaf is other or (isinstance(leaf, list) and leaf == other)
+        for leaf, other in zip(leaves, sample, strict=True)
+    )
+
+
+def _differ(parts: Sequence[Any]) -> bool:
+    """Return whether some parts differ in what all have: in the rows that the shorter one has too."""
+    there = [part.flatten() if isinstance(part, torch.Tensor) else part for part in parts if part is not None]
+    return any(not _is_close(there[0][: len(part)], part[: len(there[0])]) for part in there[1:])
+
+
+def _is_close(one: Any, other: Any) -> bool:
+    """Return whether two parts are the same, but for the rounding of their data type, number by number."""
     if not isinstance(one, torch.Tensor):
         return bool(one == other)
     if one.shape != other.shape:
         return False
-    if not one.is_floating_point():
+    if not one.is_floating_point() or not one.numel():
         return torch.equal(one, other)
-    one, other = one.double(), other.double()
-    largest = float(one.nan_to_num().abs().max()) if one.numel() else 0.0
-    return torch.allclose(one, other, rtol=_TOLERANCE, atol=_TOLERANCE * largest, equal_nan=True)
+    tolerance = max(_TOLERANCE, 8 * torch.finfo(one.dtype).eps)
+    one, other = (part.float() if part.dtype.itemsize < 4 else part for part in (one, other))
+    finite = one[one.isfinite()].abs()
+    # What is nearly zero is rounded as the numbers that it comes from are: as a typical one, not as the largest.
+    typical = float(finite.median()) if finite.numel() else 0.0
+    return torch.allclose(one, other, rtol=tolerance, atol=tolerance * typical, equal_nan=True)

@@ -4,6 +4,8 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import torch
+
 from triton_pytorch.execution.interfaces import TritonRequest
 from triton_pytorch.execution.strings import read_strings
 from triton_pytorch.io_naming.contract import Contract
@@ -31,6 +33,11 @@ class Reading:
     rows: int
     requested: set[str]
 
+    def copy(self) -> "Reading":
+        """Return the same request in other memory."""
+        leaves = [leaf.clone() if isinstance(leaf, torch.Tensor) else leaf for leaf in self.leaves]
+        return Reading(self.position, leaves, self.rows, self.requested)
+
 
 class RequestReader:
     """Reads and checks the requests of one model."""
@@ -44,6 +51,7 @@ class RequestReader:
         self._rules = contract.request_rules
         self._is_batched = config.max_batch_size > 0
         self._ranks = [(leaf, 1 + len(tensor.model_dims)) for tensor, leaf in declared]
+        self._optional = [leaf for tensor, leaf in declared if tensor.optional]
         # What can tell two requests of one model apart, Triton's core holding them to the sizes that the config fixes:
         # whether a tensor is there, and its sizes behind the batch dimension, none of which count in a ragged one.
         self._distinctive = [
@@ -84,6 +92,10 @@ class RequestReader:
         for reading in readings:
             groups.setdefault(self._kind(reading.leaves), []).append(reading)
         return list(groups.values())
+
+    def optional_inputs(self, reading: Reading) -> Hashable:
+        """Return which of the optional inputs a request has."""
+        return tuple([reading.leaves[leaf] is not None for leaf in self._optional])
 
     def _kind(self, leaves: Leaves) -> Hashable:
         return tuple(

@@ -12,6 +12,7 @@ from triton_pytorch.execution.requests import Reading
 from triton_pytorch.io_naming.contract import Contract
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import BackendError, ModelRunError
+from triton_pytorch.model_config.file_names import printable
 
 # Of an output: tensors or lists of strings, one for each request of the call, or why there are none.
 Part = list[Any] | ModelRunError
@@ -47,7 +48,7 @@ class Responder:
             try:
                 parts[name] = self._outputs[name].parts(results, readings)
             except ModelRunError as error:
-                parts[name] = error
+                parts[name] = error.with_traceback(None)  # which would keep the tensors of the call alive
         return parts
 
     def respond(self, group: Sequence[Reading], parts: Parts, answers: list[Any]) -> None:
@@ -78,10 +79,10 @@ class Responder:
             part = parts[name]
             if isinstance(part, ModelRunError):
                 self.log_once(name, str(part))
-                raise part
+                raise ModelRunError(str(part))  # another one: what is raised is kept alive by where it was raised
             tensors.append(self._to_triton[name](part[index]))
         return self._new_response(tensors)
 
     def _error(self, message: str, code: str) -> Any:
         error = self._triton.error
-        return self._new_response([], error=error(message, getattr(error, code)))
+        return self._new_response([], error=error(printable(message), getattr(error, code)))

@@ -58,9 +58,10 @@ class Loop:
         return [_content(response) for response in self.loop.execute(requests)]
 
     def prove(self, *inputs: torch.Tensor | None) -> None:
-        """Answer a first request, as long as which no other one shares a call."""
-        (answer,) = self.execute(self.request(*inputs))
-        assert not isinstance(answer, str), answer
+        """Answer two requests that differ, before which no requests share a call."""
+        others = [data if data is None else data + 1 for data in inputs]
+        for answer in self.execute(self.request(*inputs), self.request(*others)):
+            assert not isinstance(answer, str), answer
         self.model.calls.clear()
 
     @property

@@ -1,11 +1,14 @@
 """One bad request among many fails alone, and every request is answered whatever happens inside."""
 
+import gc
+import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 import torch
 
+from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
@@ -81,15 +84,18 @@ def test_requests_are_run_again_once() -> None:
 
     def fails_every_second_time(x: torch.Tensor) -> Sequence[torch.Tensor]:
         calls.append(x.shape[0])
-        if len(calls) > 2 and len(calls) % 2:
+        if is_armed and len(calls) % 2:
             raise ModelRunError("odd")
         return [x * 2]
 
+    is_armed = False
     served = proven(fails_every_second_time)
-    answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3)])  # calls 3, then 4, 5 and 6
+    is_armed = True
+    calls.clear()
+    answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3)])
     assert answers[1] == "INTERNAL: model 'm': odd"
     assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
-    assert calls == [1, 2, 3, 1, 1, 1]
+    assert calls == [3, 1, 1, 1]
 
 
 def test_a_group_that_fails_leaves_the_other_groups_alone() -> None:
@@ -179,7 +185,7 @@ def test_rows_that_depend_on_the_rows_before_them_are_not_merged() -> None:
         assert answers[1]["OUTPUT__0"].tolist() == [[1.0, 1.0], [2.0, 2.0], [3.0, 3.0]]
     (line,) = served.errors_logged
     assert "requests for output 'OUTPUT__0' are not merged, since its rows come out different where they are" in line
-    assert served.model.calls == [1, 2, 3, 6, 1, 2, 3, 1, 3, 1, 3]  # three trials, then no more
+    assert served.model.calls == [1, 3, 2, 6, 1, 3, 2, 1, 3, 1, 3]  # three trials, then no more
 
 
 def test_rows_that_are_complete_in_their_request_are_answered() -> None:
@@ -198,11 +204,14 @@ def test_each_output_is_proven_once() -> None:
     assert served.model.calls == [3, 1, 2, 1, 2, 4, 2, 1]  # three rows are too many to be sent twice
 
 
-def test_requests_are_merged_from_the_second_on() -> None:
+def test_requests_are_merged_once_some_that_differ_came_together() -> None:
     served = a_loop(lambda x: [x + 1], max_batch_size=4)
     answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3)])
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0] * 2], [[3.0] * 2], [[4.0] * 2]]
-    assert served.model.calls == [1, 2, 2]
+    assert served.model.calls == [1, 1, 1, 2, 3, 3]  # alone, the first one twice, together in both orders
+    served.model.calls.clear()
+    served.execute(*[served.request(row(value)) for value in (1, 2, 3)])
+    assert served.model.calls == [3]
 
 
 def test_a_model_that_takes_single_rows_only_answers_them() -> None:
@@ -215,16 +224,16 @@ def test_a_model_that_takes_single_rows_only_answers_them() -> None:
     for _ in range(2):
         answers = served.execute(*[served.request(row(value)) for value in (1, 2)])
         assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[4.0, 4.0]]]
-    assert served.model.calls == [1, 2, 1, 2, 1, 2, 1]
+    assert served.model.calls == [1, 1, 2, 2, 1, 1, 2]
     (line,) = served.errors_logged
     assert "not merged, since the model fails on 2 rows (one row only)" in line
 
 
 def test_rows_that_are_rounded_differently_in_a_larger_batch_are_the_same() -> None:
     served = a_loop(lambda x: [x * (1 + x.shape[0] * 1e-6)])
-    served.execute(served.request(row(1)))
-    served.execute(served.request(row(1)), served.request(row(2)))
-    assert served.model.calls == [1, 2, 2]
+    for _ in range(2):
+        served.execute(served.request(row(1)), served.request(row(2)))
+    assert served.model.calls == [1, 1, 2, 2, 2, 2]
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), 3e38, 0.0])
@@ -232,3 +241,160 @@ def test_rows_of_any_numbers_are_compared(value: float) -> None:
     served = a_loop(lambda x: [x * value], max_batch_size=4)
     served.execute(served.request(row(1)))
     assert served.model.calls == [1, 2]
+
+
+def first_row(x: torch.Tensor) -> torch.Tensor:
+    return x[:1].expand_as(x)
+
+
+def with_column(function: Callable[[torch.Tensor], torch.Tensor], value: float) -> Callable[..., torch.Tensor]:
+    return lambda x: torch.cat([function(x[:, :1]), torch.full_like(x[:, :1], value)], 1)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: x.flip(0),
+        lambda x: x.sort(0).values,
+        lambda x: x.sort(0, descending=True).values,
+        lambda x: x - x.mean(0),
+        lambda x: x.cumsum(0),
+        lambda x: x.softmax(0),
+        lambda x: x.roll(1, 0),
+        first_row,
+        lambda x: x[-1:].expand_as(x),
+        with_column(lambda x: x.cumsum(0), float("-inf")),
+        with_column(lambda x: x.flip(0), -1e9),
+        with_column(first_row, torch.finfo(torch.float32).min),
+        with_column(lambda x: x.flip(0), float("nan")),
+    ],
+)
+@pytest.mark.parametrize("first", [0.0, 1.0, 5.0])
+def test_rows_that_depend_on_others_are_those_of_a_request_alone(
+    function: Callable[[torch.Tensor], torch.Tensor], first: float
+) -> None:
+    served = a_loop(lambda x: [function(x)])
+    served.execute(served.request(row(first)))  # as a warm-up does
+    for values in ([0, 0], [1, 10, 100, 1000], [4, 3, 2, 1], [7], [2, 2]):
+        sent = [row(value) for value in values]
+        for x, answer in zip(sent, served.execute(*map(served.request, sent)), strict=True):
+            assert torch.equal(answer["OUTPUT__0"].nan_to_num(7e7), function(x).nan_to_num(7e7))
+
+
+def test_what_is_proven_for_some_inputs_is_not_for_others() -> None:
+    served = function_loop(
+        lambda x, y: [x + 1 if y is None else x + y.sum(0)],
+        [tensor_config("INPUT__0", dims=(2,)), tensor_config("INPUT__1", dims=(2,), optional=True)],
+        [tensor_config("OUTPUT__0", dims=(2,))],
+        leaf=lambda path: Leaf(path, has_default=path.segments == ("1",)),
+        max_batch_size=8,
+    )
+    served.prove(row(1), None)
+    answers = served.execute(served.request(row(1), row(1)), served.request(row(2), row(2)))
+    assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[4.0, 4.0]]]
+
+
+def test_requests_that_are_all_the_same_share_calls_but_prove_nothing() -> None:
+    served = a_loop(lambda x: [x.flip(0)])
+    served.execute(served.request(row(1)))
+    served.model.calls.clear()
+    for _ in range(2):
+        answers = served.execute(*[served.request(row(1)) for _ in range(4)])
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[1.0, 1.0]]] * 4
+    assert served.model.calls == [4, 4]
+    answers = served.execute(*[served.request(row(value)) for value in (1, 1, 1, 2)])
+    assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 1.0, 1.0, 2.0)]
+
+
+def test_rows_without_numbers_prove_nothing() -> None:
+    served = a_loop(lambda x: [x.cumsum(0)], dims=(-1,))
+    served.execute(*[served.request(torch.zeros(1, 0)) for _ in range(2)])
+    served.execute(*[served.request(torch.zeros(0, 2)) for _ in range(2)])
+    answers = served.execute(*[served.request(torch.ones(1, 2)) for _ in range(2)])
+    assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[1.0, 1.0]]] * 2
+
+
+def test_a_model_may_write_to_aligned_memory_before_its_output_is_proven() -> None:
+    def writes(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        y = x * 2
+        x.add_(100)
+        return [y]
+
+    served = a_loop(writes)
+    for value in (1.0, 2.0):
+        request = served.request(row(0))
+        request.inputs()[0].data = row(value)  # torch's own memory is aligned
+        (answer,) = served.execute(request)
+        assert answer["OUTPUT__0"].tolist() == [[2 * value, 2 * value]]
+    assert served.errors_logged == []
+
+
+def test_a_result_that_cannot_be_compared_is_answered() -> None:
+    class Incomparable(torch.Tensor):
+        @classmethod
+        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            if function is torch.allclose:
+                raise RuntimeError("not enough memory")
+            return super().__torch_function__(function, types, args, kwargs or {})  # type: ignore[no-untyped-call]
+
+    served = a_loop(lambda x: [(x * 2).as_subclass(Incomparable)])
+    for _ in range(4):
+        answers = served.execute(*[served.request(row(value)) for value in (1, 2)])
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[4.0, 4.0]]]
+    (line,) = served.errors_logged
+    assert "could not be compared (not enough memory)" in line
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_tensors_are_let_go_of_after_a_failure(count: int) -> None:
+    kept: list[weakref.ref[torch.Tensor]] = []
+
+    def drops_a_row(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        y = x[:-1] + 1
+        kept.extend([weakref.ref(x), weakref.ref(y)])
+        return [y]
+
+    served = a_loop(drops_a_row)
+    gc.disable()
+    try:
+        for _ in range(3):
+            answers = served.execute(*[served.request(row(1)) for _ in range(count)])
+            assert all("is not batched" in answer for answer in answers)
+        assert [reference() for reference in kept] == [None] * len(kept)
+    finally:
+        gc.enable()
+
+
+def test_a_kept_buffer_is_copied_where_a_call_is_repeated() -> None:
+    kept = torch.zeros(8, 2)
+
+    def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        if x.shape[0] > 2:
+            raise ModelRunError("too many rows")
+        place = kept[: x.shape[0]]
+        place.copy_(x)
+        return [place]
+
+    served = a_loop(function)
+    for _ in range(3):
+        answers = served.execute(*[served.request(row(value)) for value in (1, 2, 3)])
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 2.0, 3.0)]
+
+
+@pytest.mark.parametrize("broken", ["tensor", "response"])
+def test_a_response_that_cannot_be_made_is_an_answer_of_its_own(broken: str) -> None:
+    served = proven(lambda x: [x * 2])
+    responder = served.loop._responder
+
+    def refuse(*arguments: Any, **options: Any) -> Any:
+        if not options.get("error"):
+            raise ValueError("refused")
+        return make(*arguments, **options)
+
+    make = responder._new_response
+    if broken == "tensor":
+        responder._to_triton = {"OUTPUT__0": refuse}
+    else:
+        responder._new_response = refuse
+    answers = served.execute(*[served.request(row(value)) for value in (1, 2)])
+    assert answers == ["INTERNAL: internal error in model 'm': see the server's log"] * 2

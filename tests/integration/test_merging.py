@@ -89,11 +89,11 @@ def test_requests_with_other_optional_inputs_are_calls_of_their_own() -> None:
         max_batch_size=BATCH,
     )
     x, y, z = (torch.tensor([[value]]) for value in (1.0, 2.0, 3.0))
-    served.prove(x, y, z)
-    calls.clear()
     sent = [(x, y, z), (x, None, z), (x + 1, y, z), (x, y, None), (x, None, None), (x + 1, None, z)]
-    answers = served.execute(*[served.request(*inputs) for inputs in sent])
-    assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
+    for _ in range(2):  # the first time nobody shares a call
+        calls.clear()
+        answers = served.execute(*[served.request(*inputs) for inputs in sent])
+        assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
     assert calls == [[True, True], [False, True], [True, False], [False, False]]
 
 

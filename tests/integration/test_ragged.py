@@ -117,7 +117,7 @@ def every_kind(**config: Any) -> tuple[Loop, list[list[Any]]]:
 def test_every_kind_of_batch_input_reaches_the_model() -> None:
     served, calls = every_kind()
     first, second = torch.arange(4.0).reshape(2, 1, 2), torch.arange(10.0, 13).reshape(1, 3, 1)
-    served.prove(first)
+    served.execute(served.request(first), served.request(second))  # the first time nobody shares a call
     calls.clear()
     answers = served.execute(served.request(first), served.request(second))
     flat = [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0]
@@ -146,6 +146,31 @@ def test_a_result_of_another_size_than_its_source_is_refused() -> None:
     )
 
 
+def test_the_fixed_sizes_of_a_scattered_output_stand() -> None:
+    served = function_loop(
+        lambda values: [torch.stack([values, -values], 1)],
+        [tensor_config("INPUT__0", allow_ragged_batch=True)],
+        [tensor_config("OUTPUT__0", dims=(-1, 2))],
+        max_batch_size=8,
+        batch_output=[scatter("OUTPUT__0", "INPUT__0")],
+    )
+    for _ in range(2):
+        answers = served.execute(served.request(torch.tensor([[1.0, 2.0]])), served.request(torch.tensor([[3.0]])))
+        assert answers[0]["OUTPUT__0"].tolist() == [[[1.0, -1.0], [2.0, -2.0]]]
+        assert answers[1]["OUTPUT__0"].tolist() == [[[3.0, -3.0]]]
+
+
+def test_a_ragged_model_is_not_told_to_do_without_batching() -> None:
+    served = function_loop(
+        lambda values: [values],
+        [tensor_config("INPUT__0", allow_ragged_batch=True)],
+        [tensor_config("OUTPUT__0")],
+        max_batch_size=8,
+    )
+    (answer,) = served.execute(served.request(torch.ones(1, 3)))
+    assert "1 row went in and 3 rows came out; an output in the shape of a ragged input needs batch_output" in answer
+
+
 def test_a_count_that_its_type_cannot_hold_fails_its_request() -> None:
     served = function_loop(
         lambda values, counts: [counts.reshape(-1, 1)],
@@ -162,8 +187,11 @@ def test_a_count_that_its_type_cannot_hold_fails_its_request() -> None:
 
 
 def test_ragged_inputs_are_optional_where_the_model_has_a_default() -> None:
+    counts: list[int | None] = []
+
     def function(x: torch.Tensor, values: torch.Tensor | None) -> list[torch.Tensor]:
-        return [x if values is None else x + values.max()]
+        counts.append(None if values is None else values.numel())
+        return [x * 2]
 
     served = function_loop(
         function,
@@ -173,11 +201,13 @@ def test_ragged_inputs_are_optional_where_the_model_has_a_default() -> None:
         max_batch_size=8,
     )
     x = torch.ones(1, 1)
-    served.prove(x, torch.ones(1, 1))
-    answers = served.execute(
-        served.request(x, torch.full((1, 2), 5.0)), served.request(x, None), served.request(x, torch.full((1, 3), 7.0))
-    )
-    assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[8.0]], [[1.0]], [[8.0]]]  # one call saw both
+    for _ in range(2):  # the first time nobody shares a call
+        counts.clear()
+        answers = served.execute(
+            served.request(x, torch.ones(1, 2)), served.request(2 * x, None), served.request(3 * x, torch.ones(1, 3))
+        )
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0]], [[4.0]], [[6.0]]]
+    assert counts == [5, None]
 
 
 def test_a_bound_on_a_merged_size_stops_nobody() -> None:

@@ -31,7 +31,7 @@ def a_loop(function: Any = reversed_texts, declared: dict[str, Any] = ONE, max_b
 def a_request(served: Loop, words: list[bytes]) -> Any:
     array = np.empty(len(words), dtype=np.object_)
     array[:] = words
-    request = served.request(None, torch.arange(float(len(words))).reshape(-1, 1))
+    request = served.request(None, torch.arange(float(len(words))).reshape(-1, 1) + 10 * len(words))
     request.inputs().append(fake_triton.Tensor("INPUT__0", array))
     return request
 
@@ -50,8 +50,8 @@ def test_each_request_of_a_batch_gets_its_own_strings() -> None:
         answers = served.execute(*[a_request(served, words) for words in WORDS])
         for words, answer in zip(WORDS, answers, strict=True):
             assert answered(answer) == [word.decode()[::-1].encode() for word in words]
-            assert answer["OUTPUT__1"].tolist() == [[2.0 * index] for index in range(len(words))]
-    assert served.model.calls == [1, 2, 5, 6]
+            assert answer["OUTPUT__1"].tolist() == [[2.0 * (index + 10 * len(words))] for index in range(len(words))]
+    assert served.model.calls == [1, 2, 3, 2, 6, 6, 6]
 
 
 def test_what_is_no_text_fails_its_own_request() -> None:

@@ -1,5 +1,6 @@
 """What the model gets and what Triton gets: aligned, in the right layout, and nothing that somebody else can change."""
 
+import gc
 import json
 from collections.abc import Sequence
 
@@ -12,6 +13,7 @@ from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration import fake_triton
+from triton_pytorch.tests.integration.conftest import Serve
 from triton_pytorch.torch_runtime.tensors import ALIGNMENT_BYTES, as_model_input, as_response_output
 
 CPU = torch.device("cpu")
@@ -72,3 +74,9 @@ def test_models_run_under_inference_mode() -> None:
     request = fake_triton.InferenceRequest([fake_triton.Tensor("INPUT__0", torch.zeros(2))], ["RESULT"])
     (response,) = loop.execute([request])
     assert response.output_tensors()[0].data.tolist() == [1.0, 1.0]
+
+
+def test_what_loading_left_behind_is_frozen(serve: Serve) -> None:
+    gc.unfreeze()
+    serve("looks_up", [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")])
+    assert gc.get_freeze_count() > 0

@@ -171,4 +171,4 @@ def load_errors(server: Server) -> dict[str, str]:
     """Return the reason of each model that is not ready, from the repository index."""
     with tritonclient.http.InferenceServerClient(server.http_url) as client:
         index = client.get_model_repository_index()
-    return {entry["name"]: entry["reason"] for entry in index if entry.get("state") != "READY"}
+    return {entry["name"]: entry.get("reason", "") for entry in index if entry.get("state") != "READY"}
