@@ -230,7 +230,8 @@ def test_a_model_that_only_fails_on_many_rows_answers_and_is_reported_once(serve
         for x, answer in zip(xs, infer_at_once(server, "two_rows_at_most", [{"INPUT__0": x} for x in xs]), strict=True):
             assert isinstance(answer, dict), answer
             assert torch.equal(answer["OUTPUT__0"], x)
-    assert server.log.count("model 'two_rows_at_most': the model failed on a batch of ") == 1
+    reason = "model 'two_rows_at_most': requests for output 'OUTPUT__0' are not merged, since the model fails on 4 rows"
+    assert server.log.count(reason) == 1
     assert "model 'table_rows': the model failed on a batch of " not in server.log
 
 
