@@ -64,9 +64,8 @@ def _bind_all(
         (Direction.INPUT, input_names, inputs),
         (Direction.OUTPUT, [tensor.name for tensor in config.outputs], outputs),
     ):
-        defaulted = [leaf.path for leaf in leaves if leaf.has_default]
         try:
-            orders.append(bind(names, [leaf.path for leaf in leaves], direction, defaulted))
+            orders.append(bind(names, leaves, direction))
         except NamingError as error:
             faults.append(str(error))
     if faults:

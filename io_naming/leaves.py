@@ -24,7 +24,8 @@ class Leaf:
 
     `dtype` is torch's name, such as "float32". `layout` lists the dimensions from the outermost in memory to the
     innermost where the model expects another order than row-major: (0, 2, 3, 1) for channels_last. An input that
-    `has_default` need not be in the config, nor in each request.
+    `has_default` need not be in the config, nor in each request. `names` are those that a loader has given it; then
+    its path and ordinal are no names of it.
     """
 
     path: LeafPath
@@ -32,9 +33,10 @@ class Leaf:
     shape: tuple[Dimension, ...] | None = None
     layout: tuple[int, ...] | None = None
     has_default: bool = False
+    names: tuple[str, ...] = ()
 
     def __str__(self) -> str:
-        return str(self.path)
+        return self.names[0] if self.names else str(self.path)
 
 
 def shape_text(shape: tuple[Dimension, ...]) -> str:

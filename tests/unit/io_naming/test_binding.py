@@ -2,17 +2,24 @@
 
 import json
 import random
+from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 
 from triton_pytorch.io_naming.binding import bind
 from triton_pytorch.io_naming.call_spec import read_call_spec
+from triton_pytorch.io_naming.leaves import Leaf
 from triton_pytorch.io_naming.names import Direction, LeafPath
 from triton_pytorch.model_config.errors import NamingError
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
 
 SERVED = json.loads(SPECS_FILE.read_text(encoding="utf-8"))["served"]
 INPUT, OUTPUT = Direction.INPUT, Direction.OUTPUT
+
+
+def as_leaves(paths: Sequence[LeafPath]) -> list[Leaf]:
+    return [Leaf(path) for path in paths]
 
 
 @pytest.mark.parametrize("naming", ["paths", "ordinals", "mixed"])
@@ -29,23 +36,24 @@ def test_tensors_declared_in_any_order_find_their_leaves(shape: str, direction: 
     ]
     order = list(range(len(names)))
     dice.shuffle(order)
-    assert bind([names[index] for index in order], leaves, direction) == tuple(order)
+    assert bind([names[index] for index in order], as_leaves(leaves), direction) == tuple(order)
 
 
 EXAMPLE = read_call_spec(
     SERVED["example of the specification"]["in_spec"], SERVED["example of the specification"]["out_spec"]
 )
+INPUT_LEAVES, OUTPUT_LEAVES = as_leaves(EXAMPLE.inputs), as_leaves(EXAMPLE.outputs)
 INPUTS = ["ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]"]
 
 
 def test_outputs_may_stay_undeclared() -> None:
-    assert bind(["RESULT[DDD][KB]", "OUTPUT__0"], EXAMPLE.outputs, OUTPUT) == (7, 0)
-    assert bind([], EXAMPLE.outputs, OUTPUT) == ()
+    assert bind(["RESULT[DDD][KB]", "OUTPUT__0"], OUTPUT_LEAVES, OUTPUT) == (7, 0)
+    assert bind([], OUTPUT_LEAVES, OUTPUT) == ()
 
 
 def fault(declared: list[str], direction: Direction) -> str:
     with pytest.raises(NamingError) as caught:
-        bind(declared, EXAMPLE.inputs if direction is INPUT else EXAMPLE.outputs, direction)
+        bind(declared, INPUT_LEAVES if direction is INPUT else OUTPUT_LEAVES, direction)
     return str(caught.value)
 
 
@@ -104,11 +112,11 @@ def test_input_leaves_without_a_name_are_all_told() -> None:
 
 
 def test_inputs_with_a_default_may_stay_undeclared() -> None:
-    defaulted = [EXAMPLE.inputs[0], EXAMPLE.inputs[5]]
-    assert bind(INPUTS[1:5], EXAMPLE.inputs, INPUT, defaulted) == (1, 2, 3, 4)
-    assert bind(INPUTS, EXAMPLE.inputs, INPUT, defaulted) == (0, 1, 2, 3, 4, 5)
+    leaves = [replace(leaf, has_default=index in (0, 5)) for index, leaf in enumerate(INPUT_LEAVES)]
+    assert bind(INPUTS[1:5], leaves, INPUT) == (1, 2, 3, 4)
+    assert bind(INPUTS, leaves, INPUT) == (0, 1, 2, 3, 4, 5)
     with pytest.raises(NamingError, match=r"no tensor for ARGS\[1\] \(INPUT__1\): every input needs one"):
-        bind(INPUTS[2:5], EXAMPLE.inputs, INPUT, defaulted)
+        bind(INPUTS[2:5], leaves, INPUT)
 
 
 def test_all_faults_of_a_config_come_in_one_message() -> None:
@@ -126,9 +134,9 @@ def test_all_faults_of_a_config_come_in_one_message() -> None:
 
 def test_a_bare_tensor_is_no_tuple_of_one() -> None:
     with pytest.raises(NamingError, match=r"'RESULT\[0\]' is no output of the model; did you mean 'RESULT'\?"):
-        bind(["RESULT[0]"], [LeafPath("RESULT")], OUTPUT)
+        bind(["RESULT[0]"], [Leaf(LeafPath("RESULT"))], OUTPUT)
     with pytest.raises(NamingError, match=r"'RESULT' is a container and no tensor: .* RESULT\[0\]"):
-        bind(["RESULT"], [LeafPath("RESULT", ("0",))], OUTPUT)
+        bind(["RESULT"], [Leaf(LeafPath("RESULT", ("0",)))], OUTPUT)
 
 
 def test_a_model_without_inputs_takes_none() -> None:
@@ -138,7 +146,34 @@ def test_a_model_without_inputs_takes_none() -> None:
 
 
 def test_of_many_unknown_names_some_are_explained_and_the_rest_counted() -> None:
-    leaves = [LeafPath("ARGS", (str(index),)) for index in range(100)]
+    leaves = [Leaf(LeafPath("ARGS", (str(index),))) for index in range(100)]
     with pytest.raises(NamingError, match="92 more names are unknown") as caught:
         bind([f"x{index}" for index in range(100)], leaves, INPUT)
     assert str(caught.value).count("is no name of an input") == 8
+
+
+class TestNamesGivenByTheLoader:
+    """The paths of these leaves are no names of theirs."""
+
+    LEAVES = (
+        Leaf(LeafPath("KWARGS", ("x",)), names=("INPUT__1",)),
+        Leaf(LeafPath("KWARGS", ("options", "key")), names=("key", "options[key]"), has_default=True),
+    )
+
+    def test_they_are_the_only_ones(self) -> None:
+        assert bind(["key", "INPUT__1"], self.LEAVES, INPUT) == (1, 0)
+        assert bind(["INPUT__1"], self.LEAVES, INPUT) == (0,)
+        assert bind(["options[key]", "INPUT__1"], self.LEAVES, INPUT) == (1, 0)
+        with pytest.raises(NamingError) as caught:
+            bind(["KWARGS[x]", "INPUT__0", "kez"], self.LEAVES, INPUT)
+        assert str(caught.value) == (
+            "'KWARGS[x]' is no input of the model."
+            " 'INPUT__0' is no input of the model; did you mean 'INPUT__1'?"
+            " 'kez' is no input of the model; did you mean 'key'?"
+            " The config declares no tensor for INPUT__1: every input needs one."
+            " The inputs of the model are INPUT__1, key (options[key])."
+        )
+
+    def test_two_of_them_for_one_leaf(self) -> None:
+        with pytest.raises(NamingError, match=r"'key' and 'options\[key\]' name one and the same input key \(opt"):
+            bind(["key", "options[key]", "INPUT__1"], self.LEAVES, INPUT)

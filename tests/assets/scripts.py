@@ -1,0 +1,213 @@
+"""TorchScript archives for tests: modules, scripted or traced when they are asked for."""
+
+import warnings
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import torch
+from torch import Tensor, nn
+
+
+class Arithmetic(nn.Module):
+    """Arguments that are told apart by the result."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scale = nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x: Tensor, y: Tensor, bias: Tensor | None = None, power: int = 1) -> Tensor:
+        result = self.scale * x - y
+        if bias is not None:
+            result = result + 10 * bias
+        return result**power
+
+    @torch.jit.export
+    def twice(self, x: Tensor) -> Tensor:
+        return 2 * x
+
+
+class Defaults(nn.Module):
+    """Gaps between the arguments that are there."""
+
+    def forward(self, a: Tensor, b: Tensor | None = None, k: int = 2, c: Tensor | None = None) -> Tensor:
+        result = k * a
+        if b is not None:
+            result = result + 100 * b
+        if c is not None:
+            result = result + 10000 * c
+        return result
+
+
+class ReadsKeys(nn.Module):
+    """A dictionary whose keys stand in the code."""
+
+    def forward(self, options: dict[str, Tensor]) -> dict[str, Tensor]:
+        result = {"difference": options["a"] - options["b"]}
+        if "bias" in options:
+            result["difference"] = result["difference"] + options["bias"]
+        result["a"] = options["a"]
+        return result
+
+
+class KeysInSubmodule(nn.Module):
+    """The keys are read a call further down, behind another argument."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.reader = ReadsKeys()
+
+    def forward(self, x: Tensor, options: dict[str, Tensor], shift: Tensor | None = None) -> Tensor:
+        result: Tensor = x + self.reader(options)["difference"]
+        return result if shift is None else result + shift
+
+
+class AnyKeys(nn.Module):
+    """A dictionary of whatever keys there are, handed back with each value doubled."""
+
+    def forward(self, options: dict[str, Tensor]) -> dict[str, Tensor]:
+        result: dict[str, Tensor] = {}
+        for key, value in options.items():
+            result[key] = 2 * value
+        return result
+
+
+class TwoDictionaries(nn.Module):
+    """Keys that do not say whose they are."""
+
+    def forward(self, left: dict[str, Tensor], right: dict[str, Tensor]) -> Tensor:
+        return left["x"] - right["x"]
+
+
+class Strings(nn.Module):
+    """Strings beside a tensor, each with its row."""
+
+    def forward(self, words: list[str], x: Tensor) -> tuple[list[str], Tensor]:
+        return [word + "!" for word in words], x + torch.tensor(
+            [len(word) for word in words], dtype=torch.int64
+        ).reshape(-1, 1)
+
+
+class CutsStrings(nn.Module):
+    """TorchScript counts bytes."""
+
+    def forward(self, words: list[str]) -> list[str]:
+        return [word[:1] for word in words]
+
+
+class Nested(nn.Module):
+    """Tuples, lists and dictionaries in each other; one of the lists is as long as the argument says."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor], dict[str, list[str]], list[dict[str, Tensor]]]:
+        parts = [x * i for i in range(int(x[0]))]
+        return x, parts, {"names": ["p", "q"]}, [{"k": x + 1}, {"k": x + 2, "l": x + 3}]
+
+
+class Detections(nn.Module):
+    """What detection models return."""
+
+    def forward(self, images: Tensor) -> list[dict[str, Tensor]]:
+        result: list[dict[str, Tensor]] = []
+        for image in images:
+            result.append({"boxes": image * 2, "labels": image.to(torch.int64)})  # noqa: PERF401  # as they do
+        return result
+
+
+class Pair(NamedTuple):
+    """A named tuple."""
+
+    left: Tensor
+    right: list[Tensor]
+
+
+class Named(nn.Module):
+    """A result with field names."""
+
+    def forward(self, x: Tensor) -> Pair:
+        return Pair(x, [x + 1, x + 2])
+
+
+class Numbers(nn.Module):
+    """Numbers, a string, nothing and something that may be nothing."""
+
+    def forward(self, x: Tensor) -> tuple[int, float, bool, str, Tensor | None, None, list[int]]:
+        count = x.numel()
+        return count, float(x.sum()), count > 2, f"{count} elements", x if count > 2 else None, None, [count, 7]
+
+
+class Anything(nn.Module):
+    """A result of a type that nobody knows before."""
+
+    def forward(self, x: Tensor) -> Tensor | list[Tensor] | dict[str, list[Tensor]]:
+        result: Tensor | list[Tensor] | dict[str, list[Tensor]] = x
+        if x.numel() == 2:
+            result = [x, x + 1]
+        if x.numel() == 3:
+            result = {"k": [x, x + 1], "none": [x][:0]}
+        return result
+
+
+class Fails(nn.Module):
+    """Fails in the ways that models do; the numbers choose."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Embedding(4, 2)
+        self.linear = nn.Linear(2, 2)
+
+    def forward(self, how: Tensor, x: Tensor) -> Tensor:
+        which = int(how)
+        if which == 1:
+            x = self.table(x.to(torch.int64))
+        if which == 2:
+            x = self.linear(x)
+        if which == 3:
+            raise ValueError("negative values, such as -1: are not taken")
+        if which == 4:
+            assert int(x.sum()) > 1000, "too little"
+        if which == 5:
+            raise KeyError("several\nlines: of text\n\nand more")
+        if which == 6:
+            return [x][which]
+        if which == 7:
+            raise RuntimeError("")
+        return x
+
+
+class BakesDevices(nn.Module):
+    """Devices in the code, one of them in what it calls."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = BakesOneDevice()
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.inner(x.to("cuda")) + torch.zeros(1, device="cuda:1")
+        return result
+
+    @torch.jit.export
+    def harmless(self, x: Tensor) -> Tensor:
+        return x + 1
+
+
+class BakesOneDevice(nn.Module):
+    """A device in the code."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.ones(1, device="cuda:1")
+
+
+def scripted(module: nn.Module, path: Path, *, is_frozen: bool = False) -> Path:
+    """Script a module and save it; frozen, with its weights in its code."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        script = torch.jit.script(module)
+        torch.jit.save(torch.jit.freeze(script) if is_frozen else script, path)
+    return path
+
+
+def traced(module: nn.Module, path: Path, *examples: Any) -> Path:
+    """Trace a module on examples and save it."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.jit.save(torch.jit.trace(module, examples, strict=False), path)  # type: ignore[no-untyped-call]
+    return path

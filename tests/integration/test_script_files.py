@@ -1,0 +1,334 @@
+"""TorchScript archives as files: damaged, saved elsewhere, in need of operators, on devices; and their description."""
+
+import os
+import re
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError
+from triton_pytorch.tests.assets import scripts
+from triton_pytorch.tests.assets.archives import rewritten, with_text
+from triton_pytorch.tests.integration.script_models import answer, opened, strings
+from triton_pytorch.torch_runtime.placement import CPU
+from triton_pytorch.torchscript_loader.description import ScriptArgument, Tensors, describe_script
+
+X, Y = torch.tensor([1.0, 2.0]), torch.tensor([30.0, 40.0])
+
+
+class TwoKindsOfWeights(nn.Module):
+    """A parameter and a buffer."""
+
+    offset: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(torch.arange(6.0).reshape(2, 3))
+        self.register_buffer("offset", torch.tensor([1, 2], dtype=torch.int16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.weight @ x + self.offset
+        return result
+
+
+class OnlyABuffer(nn.Module):
+    """A buffer and no parameter."""
+
+    offset: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("offset", torch.ones(1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = x + self.offset
+        return result
+
+
+class InTraining(nn.Module):
+    """Random, and dependent on the other rows, as long as it is trained."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Dropout(0.5), nn.BatchNorm1d(2))
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = self.layers(x)
+        return result
+
+
+class Minimum(nn.Module):
+    """Stands for a module whose operator is then exchanged in the archive."""
+
+    def forward(self, boxes: Tensor, scores: Tensor) -> Tensor:
+        return torch.minimum(boxes, scores)
+
+
+def with_operator(directory: Path, operator: str) -> Path:
+    """Make an archive that uses an operator, which need not exist."""
+    source = scripts.scripted(Minimum(), directory / "source.pt")
+    return with_text(source, directory / "m.pt", b"torch.minimum(", f"ops.{operator}(".encode(), ending=".py")
+
+
+def refusal(archive: Path) -> str:
+    with pytest.raises(ArtifactError) as caught:
+        opened(archive, ["boxes", "scores"], ["RESULT"])
+    assert "\n" not in str(caught.value)
+    return str(caught.value)
+
+
+class TestFiles:
+    @pytest.mark.parametrize("name", [b"\xff\xfe.pt", "ü 日本.pt".encode(), b"a'b\"c.pt"])
+    def test_any_name_will_do(self, tmp_path: Path, name: bytes) -> None:
+        archive = tmp_path / os.fsdecode(name)
+        shutil.copy(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt"), archive)
+        model = opened(archive, ["x", "y"], ["RESULT"])
+        assert torch.equal(answer(model, {"x": X, "y": Y})["RESULT"], scripts.Arithmetic()(X, Y))
+
+    def test_damaged_weights_are_noticed(self, tmp_path: Path) -> None:
+        module = nn.Linear(100, 100)
+        archive = scripts.scripted(module, tmp_path / "m.pt")
+        weight = module.weight.detach().numpy().tobytes()[200:240]
+        content = archive.read_bytes()
+        assert content.count(weight) == 1
+        archive.write_bytes(content.replace(weight, bytes(40)))
+        assert re.search(r"is damaged or no zip archive \(.*CRC.*\); copy or export it again$", refusal(archive))
+
+    @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
+    def test_truncated(self, tmp_path: Path, share: float) -> None:
+        archive = scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")
+        os.truncate(archive, int(archive.stat().st_size * share))
+        assert refusal(archive).endswith("; copy or export it again")
+
+    def test_something_else(self, tmp_path: Path) -> None:
+        torch.save({"weight": X}, tmp_path / "m.pt")
+        assert "constants.pkl" in refusal(tmp_path / "m.pt")
+        with pytest.raises(ArtifactMissingError):
+            opened(tmp_path / "missing.pt", ["x"], ["RESULT"])
+
+    def test_made_with_a_later_torch(self, tmp_path: Path) -> None:
+        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
+        archive = rewritten(
+            source,
+            tmp_path / "m.pt",
+            lambda name, content: (name, b"99\n" if name.endswith("/version") else content),
+        )
+        message = refusal(archive)
+        assert message.startswith(f"'{archive}' cannot be loaded by torch {torch.__version__} (")
+        assert "version 99" in message
+        assert message.endswith("save it again with torch.jit.save, with this torch or an older one")
+
+    def test_code_that_is_none(self, tmp_path: Path) -> None:
+        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
+        archive = with_text(source, tmp_path / "m.pt", b"torch.minimum(", b"torch.minimum((", ending=".py")
+        assert f"'{archive}' cannot be loaded by torch {torch.__version__} (expected ) but found" in refusal(archive)
+
+
+class TestOperators:
+    def test_of_a_library_that_is_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "torchvision.py").write_text(
+            "import torch\n"
+            'library = torch.library.Library("torchvision", "FRAGMENT")\n'
+            'library.define("difference_of_tests(Tensor a, Tensor b) -> Tensor")\n'
+            'library.impl("difference_of_tests", lambda a, b: a - b, "CPU")\n',
+            encoding="utf-8",
+        )
+        archive = with_operator(tmp_path, "torchvision.difference_of_tests")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "torchvision", raising=False)
+        model = opened(archive, ["scores", "boxes"], ["RESULT"])
+        assert torch.equal(answer(model, {"boxes": X, "scores": Y})["RESULT"], X - Y)
+        monkeypatch.delitem(sys.modules, "torchvision")
+
+    def test_of_a_library_that_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setitem(sys.modules, "torchaudio", None)
+        archive = with_operator(tmp_path, "torchaudio.of_tests")
+        assert refusal(archive) == (
+            f"'{archive}' uses torchaudio::of_tests, which torch {torch.__version__} lacks without torchaudio: install"
+            " the torchaudio of this torch, or name a shared library that registers the operator in the parameter"
+            " CUSTOM_OP_LIBRARIES"
+        )
+
+    def test_of_a_library_that_cannot_be_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "torchtext.py").write_text("raise ImportError('libtorch.so: undefined symbol')", encoding="utf-8")
+        archive = with_operator(tmp_path, "torchtext.of_tests")
+        monkeypatch.syspath_prepend(tmp_path)
+        assert refusal(archive).endswith(
+            "without torchtext, which is installed but cannot be imported (libtorch.so: undefined symbol): install the"
+            " torchtext of this torch"
+        )
+
+    def test_of_a_library_that_lacks_them_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        (tmp_path / "torchtext.py").touch()
+        archive = with_operator(tmp_path, "torchtext.of_tests")
+        monkeypatch.syspath_prepend(tmp_path)
+        monkeypatch.delitem(sys.modules, "torchtext", raising=False)
+        assert refusal(archive).endswith("and the torchtext that is installed too: install the one it was made with")
+        monkeypatch.delitem(sys.modules, "torchtext")
+
+    def test_of_nobody_knows_whom(self, tmp_path: Path) -> None:
+        archive = with_operator(tmp_path, "mine.of_tests")
+        assert refusal(archive) == (
+            f"'{archive}' uses mine::of_tests, which torch {torch.__version__} lacks: name the shared library that"
+            " registers it in the parameter CUSTOM_OP_LIBRARIES"
+        )
+
+    def test_a_class_of_a_library(self, tmp_path: Path) -> None:
+        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
+        call = b'torch.minimum(__torch__.torch.classes.mine.Kept("a").next(), '
+        archive = with_text(source, tmp_path / "m.pt", b"torch.minimum(", call, ending=".py")
+        assert "uses mine::Kept, which torch" in refusal(archive)
+
+
+class TestDevices:
+    def saved_from_cuda(self, directory: Path) -> Path:
+        """Make an archive whose weights say that they were on a GPU, as a pickle has it: with lengths before texts."""
+        source = scripts.scripted(TwoKindsOfWeights(), directory / "source.pt")
+        cpu, gpu = b"X\x03\0\0\0cpu", b"X\x06\0\0\0cuda:0"
+        return with_text(source, directory / "m.pt", cpu, gpu, ending="data.pkl")
+
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="the weights would stay on the GPU")
+    @pytest.mark.parametrize("device", [CPU, None])
+    def test_weights_saved_from_cuda(self, tmp_path: Path, device: torch.device | None) -> None:
+        model = opened(self.saved_from_cuda(tmp_path), ["x"], ["RESULT"], device=device)
+        assert model.device == CPU
+        x = torch.arange(3.0)
+        assert torch.equal(answer(model, {"x": x})["RESULT"], TwoKindsOfWeights()(x))
+
+    @pytest.mark.parametrize("is_frozen", [False, True])
+    @pytest.mark.parametrize("module", [TwoKindsOfWeights(), OnlyABuffer()])
+    def test_a_model_that_nobody_moves_is_where_its_weights_are(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: nn.Module, is_frozen: bool
+    ) -> None:
+        archive = scripts.scripted(module.eval(), tmp_path / "m.pt", is_frozen=is_frozen)
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that these weights are not on
+        model = opened(archive, ["x"], ["RESULT"], device=None)
+        assert model.device == CPU
+        x = torch.arange(3.0)
+        assert torch.equal(answer(model, {"x": x})["RESULT"], module(x))
+
+    @pytest.mark.parametrize("has_gpu", [False, True])
+    def test_one_without_any_takes_the_first_gpu_if_there_is_one(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
+    ) -> None:
+        archive = scripts.scripted(Minimum(), tmp_path / "m.pt")
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
+        model = opened(archive, ["boxes", "scores"], ["RESULT"], device=None)
+        assert model.device == (torch.device("cuda", 0) if has_gpu else CPU)
+
+    def test_one_that_nobody_moves_may_name_devices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
+        assert len(opened(archive, ["x"], ["RESULT"], device=None).warnings) == (not torch.cuda.is_available())
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+        assert opened(archive, ["x"], ["RESULT"], device=None).warnings == ()
+
+    def test_devices_in_the_code_are_told(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
+        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        assert warning == (
+            "the model's code names cuda:1, cuda, as tracing makes it, but this instance runs on cpu, so that tensors"
+            " on different devices may meet: script the model instead of tracing it"
+        )
+        assert opened(archive, ["x"], ["RESULT"], method="harmless").warnings == ()
+
+    def test_a_single_one_can_be_pinned(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(scripts.BakesOneDevice(), tmp_path / "m.pt")
+        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        assert warning.endswith(
+            "script the model instead of tracing it, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])"
+        )
+
+    def test_the_own_device_may_be_named(self, tmp_path: Path) -> None:
+        archive = scripts.traced(OnCpu(), tmp_path / "m.pt", X)
+        assert describe_script(archive).methods[0].baked_devices == ("cpu",)
+        assert opened(archive, ["x"], ["RESULT"]).warnings == ()
+
+
+class OnCpu(nn.Module):
+    """Makes a tensor, whose device tracing writes down."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + torch.ones(2)
+
+
+def test_models_are_served_in_evaluation_mode(tmp_path: Path) -> None:
+    archive = scripts.scripted(InTraining().train(), tmp_path / "m.pt")
+    model = opened(archive, ["x"], ["RESULT"])
+    x = torch.randn(8, 2)
+    with torch.no_grad():
+        expected = InTraining().eval()(x)
+    assert torch.equal(answer(model, {"x": x})["RESULT"], expected)
+    assert torch.equal(answer(model, {"x": x[:1]})["RESULT"], expected[:1])
+
+
+class TestDescription:
+    def test_of_weights(self, tmp_path: Path) -> None:
+        description = describe_script(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt"))
+        assert description.parameters == Tensors(1, 24)
+        assert description.buffers == Tensors(1, 4)
+        assert description.saved_from == ("cpu",)
+        assert describe_script(TestDevices().saved_from_cuda(tmp_path)).saved_from == ("cuda:0",)
+
+    def test_of_methods(self, tmp_path: Path) -> None:
+        forward, twice = describe_script(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).methods
+        assert (forward.name, forward.result) == ("forward", "Tensor")
+        assert forward.arguments == (
+            ScriptArgument("x", "Tensor", None),
+            ScriptArgument("y", "Tensor", None),
+            ScriptArgument("bias", "Optional[Tensor]", "None"),
+            ScriptArgument("power", "int", "1"),
+        )
+        assert forward.inputs == ("x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)")
+        assert forward.outputs == ("RESULT (OUTPUT__0)",)
+        assert (twice.name, twice.inputs) == ("twice", ("x (INPUT__0)",))
+
+    @pytest.mark.parametrize(
+        ("module", "inputs", "outputs"),
+        [
+            (
+                scripts.KeysInSubmodule(),
+                ("x (INPUT__0)", "options[a]", "options[b]", "options[bias]", "shift (INPUT__2)"),
+                ("RESULT (OUTPUT__0)",),
+            ),
+            (scripts.AnyKeys(), ("options[<key>]",), ("RESULT[<key>]",)),
+            (
+                scripts.Nested(),
+                ("x (INPUT__0)",),
+                (
+                    "RESULT[0] (OUTPUT__0)",
+                    "RESULT[1][<index>]",
+                    "RESULT[2][names]",
+                    "RESULT[3][0][k]",
+                    "RESULT[3][1][k]",
+                    "RESULT[3][1][l]",
+                ),
+            ),
+        ],
+    )
+    def test_of_what_can_be_declared(self, tmp_path: Path, module: nn.Module, inputs: Any, outputs: Any) -> None:
+        (method,) = describe_script(scripts.scripted(module, tmp_path / "m.pt")).methods
+        assert (method.inputs, method.outputs) == (inputs, outputs)
+
+
+class TestLeaves:
+    def test_paths_say_where_they_go(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(scripts.KeysInSubmodule(), tmp_path / "m.pt")
+        model = opened(archive, ["INPUT__0", "b", "a"], ["RESULT"])
+        assert [leaf.path for leaf in model.inputs] == [
+            LeafPath("KWARGS", ("x",)),
+            LeafPath("KWARGS", ("options", "b")),
+            LeafPath("KWARGS", ("options", "a")),
+        ]
+
+    def test_closing_lets_go_of_the_model(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(scripts.CutsStrings(), tmp_path / "m.pt")
+        model = opened(archive, [strings("words")], [strings("RESULT")])
+        model.close()
+        with pytest.raises(AttributeError):
+            model.run([["a"]])

@@ -1,0 +1,1 @@
+"""TorchScript archives: opened, their methods described, and called with flat leaves."""

@@ -1,0 +1,116 @@
+"""The loading of a TorchScript archive, and the one sentence on why that is not possible."""
+
+import re
+import warnings
+from importlib import import_module
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from triton_pytorch.artifact_store.archive import open_archive
+from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError
+from triton_pytorch.model_config.suggestions import did_you_mean, listed
+from triton_pytorch.torchscript_loader.failures import reason
+
+_UNKNOWN_OPERATOR = re.compile(r"Unknown builtin op: ([\w.]+)::(\w+)")
+_UNKNOWN_CLASS = re.compile(r"__torch__\.torch\.classes\.(\w+)\.(\w+)")
+# Which package registers the operators of a namespace, for those that everybody has heard of.
+_LIBRARIES = {
+    "torchvision": "torchvision",
+    "image": "torchvision",
+    "video_reader": "torchvision",
+    "torchaudio": "torchaudio",
+    "torchtext": "torchtext",
+}
+
+
+def load_archive(archive: Path, location: torch.device | None) -> Any:
+    """Load an archive and return its module, in evaluation mode.
+
+    Weights go to `location`; None leaves them on the devices that they were saved from. A library whose operators are
+    missing is imported where it is known and installed.
+
+    Raises:
+        ArtifactError: the archive is damaged, or torch cannot load it.
+        PlacementError: there is no room for it on its device.
+    """
+    _check_contents(archive)
+    imported: set[str] = set()
+    while True:
+        try:
+            module = _load(archive, location)
+        except torch.OutOfMemoryError as error:
+            raise PlacementError(f"'{archive}' does not fit into the memory of its device: {reason(error)}") from error
+        except (RuntimeError, torch.jit.Error) as error:
+            imported.add(_import_missing_library(archive, error, imported))
+        else:
+            # The C++ backend runs an archive in the mode that it was saved in, which is forgotten easily: then
+            # dropout makes answers random, and batch normalisation makes those of one client depend on another's.
+            return module.eval()
+
+
+def _check_contents(archive: Path) -> None:
+    """Read all of it once, since torch checks no checksums and would take damaged weights for weights."""
+    with open_archive(archive) as opened:
+        for file in opened.files:
+            for _ in opened.chunks(file):
+                pass
+
+
+def _load(archive: Path, location: torch.device | None) -> Any:
+    with archive.open("rb") as file, warnings.catch_warnings():
+        warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"torch\.jit|triton_pytorch")
+        # torch takes names that are UTF-8 only, in a process whose locale says so; a descriptor has no name.
+        return torch.jit.load(f"/proc/self/fd/{file.fileno()}", map_location=location)  # type: ignore[no-untyped-call]
+
+
+def _import_missing_library(archive: Path, error: Exception, imported: set[str]) -> str:
+    """Import the library whose operator torch did not find, and return its name; or say what is wrong."""
+    missing = _UNKNOWN_OPERATOR.search(str(error)) or _UNKNOWN_CLASS.search(str(error))
+    if missing is None:
+        raise ArtifactError(
+            f"'{archive}' cannot be loaded by torch {torch.__version__} ({reason(error)}): save it again with "
+            "torch.jit.save, with this torch or an older one"
+        ) from error
+    namespace, name = missing.groups()
+    uses = f"'{archive}' uses {namespace}::{name}, which torch {torch.__version__} lacks"
+    library = _LIBRARIES.get(namespace)
+    if library is None:
+        raise ArtifactError(
+            f"{uses}: name the shared library that registers it in the parameter CUSTOM_OP_LIBRARIES"
+        ) from error
+    if library in imported:
+        raise ArtifactError(
+            f"{uses}, and the {library} that is installed too: install the one it was made with"
+        ) from error
+    if find_spec(library) is None:
+        raise ArtifactError(
+            f"{uses} without {library}: install the {library} of this torch, or name a shared library that registers "
+            "the operator in the parameter CUSTOM_OP_LIBRARIES"
+        ) from error
+    try:
+        import_module(library)
+    except Exception as failure:
+        raise ArtifactError(
+            f"{uses} without {library}, which is installed but cannot be imported ({reason(failure)}): install the "
+            f"{library} of this torch"
+        ) from failure
+    return library
+
+
+def method_names(module: Any) -> list[str]:
+    """Return the methods of a module that can be called, in the order of their names."""
+    return sorted(name for name in module._c._method_names() if not name.startswith("__"))
+
+
+def find_method(module: Any, name: str) -> Any:
+    """Return a method, which is called faster than the module; raises ConfigError where there is none of that name."""
+    names = method_names(module)
+    if name not in names:
+        raise ConfigError(
+            f"the model has no method '{name}': name one of {listed(names)} in the parameter MODULE_METHOD_NAME"
+            f"{did_you_mean(name, names)}"
+        )
+    return getattr(module, name)
