@@ -1,16 +1,17 @@
 """The description of a file as a JSON object; docs/packages.md describes its fields, which stay as they are."""
 
+from triton_pytorch.cli.inspect_script import JsonObject, script_as_json
 from triton_pytorch.formats.describe import DescribedFile, DescribedPackage, data_type_of, open_sizes
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import Direction, OrdinalName
-
-JsonObject = dict[str, object]
 
 
 def as_json(file: DescribedFile) -> JsonObject:
     """Return the object that `inspect --json` prints."""
     common: JsonObject = {"file": str(file.path), "kind": file.kind.name.lower(), "summary": file.summary}
-    return common if file.package is None else common | _package(file.package)
+    package = _package(file.package) if file.package is not None else {}
+    script = script_as_json(file.script) if file.script is not None else {}
+    return common | package | script
 
 
 def _package(package: DescribedPackage) -> JsonObject:

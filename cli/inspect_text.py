@@ -1,28 +1,30 @@
 """The description of a file as text for a terminal of 80 columns."""
 
-import textwrap
-from collections.abc import Iterator, Sequence
-from itertools import accumulate
+from collections.abc import Iterator
 
+from triton_pytorch.cli.inspect_script import script_parts
+from triton_pytorch.cli.layout import fact, size_text, table
 from triton_pytorch.formats.describe import DescribedFile, DescribedPackage, data_type_of, open_sizes
 from triton_pytorch.io_naming.declarations import bounds_text
 from triton_pytorch.io_naming.leaves import Leaf, shape_text
 from triton_pytorch.io_naming.names import Direction, OrdinalName
 
-_COLUMNS = 80
-_LABEL = 11
-_GAP = 2
-_WIDEST = 32  # a longer cell does not widen its column: the rest of its row goes to the next line
 _LAYOUTS = {(0, 2, 3, 1): "channels_last", (0, 2, 3, 4, 1): "channels_last_3d"}
 
 
 def as_text(file: DescribedFile) -> str:
     """Return what `inspect` prints; a file that is no package gets one line."""
     lines = [f"{file.path} is {file.summary}"]
-    if file.package is not None:
-        for part in (_facts(file.package), _inputs(file.package), _sizes(file.package), _outputs(file.package)):
-            lines += ["", *part] if part else []
+    for part in _parts(file):
+        lines += ["", *part] if part else []
     return "\n".join(map(_printable, lines))
+
+
+def _parts(file: DescribedFile) -> Iterator[list[str]]:
+    if file.package is not None:
+        yield from (_facts(file.package), _inputs(file.package), _sizes(file.package), _outputs(file.package))
+    if file.script is not None:
+        yield from script_parts(file.script)
 
 
 def _printable(line: str) -> str:
@@ -39,19 +41,7 @@ def _facts(package: DescribedPackage) -> list[str]:
         *(("fault", fault) for fault in package.faults),
         *(("warning", warning) for warning in package.description.warnings),
     ]
-    return [line for label, text in facts for line in _fact(label, text)]
-
-
-def _fact(label: str, text: str) -> list[str]:
-    # Neither file names nor options may be broken at their hyphens or in the middle: they are there to be copied.
-    return textwrap.wrap(
-        text,
-        _COLUMNS,
-        initial_indent=label.ljust(_LABEL),
-        subsequent_indent=" " * _LABEL,
-        break_long_words=False,
-        break_on_hyphens=False,
-    )
+    return [line for label, text in facts for line in fact(label, text)]
 
 
 def _built_for(package: DescribedPackage) -> str:
@@ -73,15 +63,10 @@ def _weights(package: DescribedPackage) -> str:
         "none": "none",
         "unknown": "unknown",
         "missing": f"{count}, missing",
-        "library": f"{count} in the library of {_size(model.library_size)}: every instance copies them",
-        "beside": f"{count} beside the library, {_size(model.weights_size or 0)}: mapped, shared by all instances",
+        "library": f"{count} in the library of {size_text(model.library_size)}: every instance copies them",
+        "beside": f"{count} beside the library, {size_text(model.weights_size or 0)}: mapped, shared by all instances",
     }
     return texts[package.weights]
-
-
-def _size(size: int) -> str:
-    """Print a number of bytes."""
-    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / (1 << 10):.1f} KiB"
 
 
 def _model(package: DescribedPackage) -> str:
@@ -98,7 +83,7 @@ def _inputs(package: DescribedPackage) -> list[str]:
     if not leaves:
         return ["no inputs"]
     rows = [(*_names(Direction.INPUT, index, leaf), _type(leaf), _shape(leaf)) for index, leaf in enumerate(leaves)]
-    return _table(("input", "name", "type", "shape"), rows)
+    return table(("input", "name", "type", "shape"), rows)
 
 
 def _outputs(package: DescribedPackage) -> list[str]:
@@ -106,7 +91,7 @@ def _outputs(package: DescribedPackage) -> list[str]:
     if leaves is None:
         return []
     rows = [_names(Direction.OUTPUT, index, leaf) for index, leaf in enumerate(leaves)]
-    return _table(("output", "name (type and shape are known after the first run)"), rows)
+    return table(("output", "name (type and shape are known after the first run)"), rows)
 
 
 def _names(direction: Direction, index: int, leaf: Leaf) -> tuple[str, str]:
@@ -128,21 +113,4 @@ def _shape(leaf: Leaf) -> str:
 
 def _sizes(package: DescribedPackage) -> list[str]:
     sizes = open_sizes(package.description.inputs or ())
-    return _table(("size", "bounds"), [(str(size), bounds_text(size)) for size in sizes]) if sizes else []
-
-
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    columns = list(zip(header, *rows, strict=True))
-    widths = [max(len(cell) for cell in column if len(cell) <= _WIDEST) for column in columns[:-1]]
-    starts = list(accumulate(widths, lambda start, width: start + width + _GAP, initial=0))
-    return [line for row in (header, *rows) for line in _row(row, starts)]
-
-
-def _row(cells: Sequence[str], starts: Sequence[int]) -> Iterator[str]:
-    line = ""
-    for cell, start in zip(cells, starts, strict=True):
-        if line and len(line) + _GAP > start:
-            yield line
-            line = ""
-        line = line.ljust(start) + cell
-    yield line
+    return table(("size", "bounds"), [(str(size), bounds_text(size)) for size in sizes]) if sizes else []

@@ -1,12 +1,12 @@
-"""What a file is, and of a package: what its model takes and returns, and what it needs to run. No torch is needed."""
+"""What a file is, what its model takes and returns, and what it needs to run; only TorchScript needs torch for that."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from triton_pytorch.formats.files import DEFAULT_FILE_NAMES
-from triton_pytorch.formats.kinds import HOW_TO_MAKE_IT, Kind, identify
+from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.sizes import Size, open_size
@@ -18,13 +18,19 @@ from triton_pytorch.pt2_loader.description import Description, describe
 from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
 from triton_pytorch.pt2_loader.wrapper import read_size_names
 
+if TYPE_CHECKING:
+    from triton_pytorch.torchscript_loader.description import ScriptDescription
+
 _BATCH = "batch"
 _REMEDIES = {
     Kind.EXPORTED_PROGRAM: "compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
-    Kind.TORCHSCRIPT: f"this version serves AOTInductor packages, so make one of its module with {HOW_TO_MAKE_IT}",
-    Kind.PYTHON_SOURCE: f"this version serves AOTInductor packages, so make one of its module with {HOW_TO_MAKE_IT}",
-    Kind.CHECKPOINT: f"load it into its module, and make an AOTInductor package of that with {HOW_TO_MAKE_IT}",
+    Kind.PYTHON_SOURCE: f"not served by this version, so make a package of its module with {HOW_TO_MAKE_A_PACKAGE}",
+    Kind.CHECKPOINT: f"load it into its module, and make a package of that with {HOW_TO_MAKE_A_PACKAGE}",
 }
+_EXPECTED = (
+    f"expected an AOTInductor package, made with {HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made with "
+    f"{HOW_TO_MAKE_A_SCRIPT}"
+)
 # Not what somebody wrote, but what a copy has left of it: there is nothing to describe.
 _DAMAGED = {
     Kind.EMPTY: "empty: copy it again",
@@ -63,6 +69,7 @@ class DescribedFile:
     kind: Kind
     summary: str
     package: DescribedPackage | None = None
+    script: "ScriptDescription | None" = None
 
 
 def describe_file(path: Path, model_name: str | None = None) -> DescribedFile:
@@ -81,9 +88,13 @@ def describe_file(path: Path, model_name: str | None = None) -> DescribedFile:
     kind = identify(file)
     if kind is Kind.PACKAGE:
         return DescribedFile(file, kind, kind.value, _describe_package(file, model_name))
+    if kind is Kind.TORCHSCRIPT:
+        from triton_pytorch.torchscript_loader.description import describe_script  # needs torch, which packages do not
+
+        return DescribedFile(file, kind, kind.value, script=describe_script(file))
     if kind in _DAMAGED:
         raise ArtifactError(f"'{file}' is {_DAMAGED[kind]}")
-    remedy = _REMEDIES.get(kind, f"expected an AOTInductor package, made with {HOW_TO_MAKE_IT}")
+    remedy = _REMEDIES.get(kind, _EXPECTED)
     return DescribedFile(file, kind, f"{kind.value}: {remedy}")
 
 

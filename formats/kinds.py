@@ -7,7 +7,8 @@ from pathlib import Path
 from triton_pytorch.artifact_store.archive import open_archive
 from triton_pytorch.model_config.errors import ArtifactError
 
-HOW_TO_MAKE_IT = "torch.export.export and torch._inductor.aoti_compile_and_package"
+HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
+HOW_TO_MAKE_A_SCRIPT = "torch.jit.script or torch.jit.trace, and .save"
 
 _HEAD_BYTES = 4096
 _ZIP_ENTRY = b"PK\x03\x04"

@@ -1,23 +1,30 @@
 """Opens the model of an instance: finds its file, tells the kind, checks the platform, calls the loader."""
 
 import os
+from pathlib import Path
 
 from triton_pytorch.artifact_store.location import locate_store
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.formats.files import find_artifact
-from triton_pytorch.formats.kinds import HOW_TO_MAKE_IT, Kind, identify
+from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
 from triton_pytorch.model_config.configuration import Instance
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
 from triton_pytorch.pt2_loader.package import Package, open_package
 from triton_pytorch.torch_runtime.placement import device_of_instance
+from triton_pytorch.torchscript_loader.script import ScriptModel, open_script
 
-_PLATFORM = "torch_aoti"
+# The platforms of each kind that is served, the usual one first.
+_PLATFORMS = {Kind.PACKAGE: ("torch_aoti",), Kind.TORCHSCRIPT: ("pytorch_libtorch", "libtorch")}
+_SERVED = (
+    f"expected an AOTInductor package, made by {HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made by "
+    f"{HOW_TO_MAKE_A_SCRIPT}"
+)
 # Models that a later version serves; they get another sentence than files that are no models.
-_MODELS_OF_LATER_VERSIONS = (Kind.TORCHSCRIPT, Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
+_MODELS_OF_LATER_VERSIONS = (Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
 
 
-def open_model(instance: Instance) -> Package:
+def open_model(instance: Instance) -> Package | ScriptModel:
     """Open the model that an instance serves.
 
     Raises:
@@ -26,25 +33,29 @@ def open_model(instance: Instance) -> Package:
     path = find_artifact(instance)
     kind = identify(path)
     if kind in _MODELS_OF_LATER_VERSIONS:
-        raise UnsupportedError(
-            f"'{path}' is {kind.value}: this version serves AOTInductor packages, made by {HOW_TO_MAKE_IT}"
-        )
-    if kind is not Kind.PACKAGE:
-        raise ArtifactError(f"'{path}' is {kind.value}: expected an AOTInductor package, made by {HOW_TO_MAKE_IT}")
-    _check_platform(instance)
+        raise UnsupportedError(f"'{path}' is {kind.value}, which this version does not serve: {_SERVED}")
+    if kind not in _PLATFORMS:
+        raise ArtifactError(f"'{path}' is {kind.value}: {_SERVED}")
+    _check_platform(instance, kind)
+    if kind is Kind.TORCHSCRIPT:
+        return open_script(path, instance.config, device_of_instance(instance))
+    return _open_package(path, instance)
+
+
+def _open_package(path: Path, instance: Instance) -> Package:
     _check_tensors_only(instance)
     store = Store(locate_store(os.environ))
     store.sweep()
     return open_package(path, instance.config.parameters.aoti_model_name, device_of_instance(instance), store)
 
 
-def _check_platform(instance: Instance) -> None:
+def _check_platform(instance: Instance, kind: Kind) -> None:
     # Core fills in pytorch_libtorch for `backend: "pytorch"` configs that name no platform: not the user's word.
     is_filled_in_by_core = instance.config.backend == "pytorch" and instance.config.platform == "pytorch_libtorch"
-    if instance.config.platform not in ("", _PLATFORM) and not is_filled_in_by_core:
+    if instance.config.platform not in ("", *_PLATFORMS[kind]) and not is_filled_in_by_core:
         raise ConfigError(
-            f"platform is '{instance.config.platform}', but the model's file is {Kind.PACKAGE.value}: "
-            f'expected platform: "{_PLATFORM}"'
+            f"platform is '{instance.config.platform}', but the model's file is {kind.value}: "
+            f'expected platform: "{_PLATFORMS[kind][0]}"'
         )
 
 

@@ -17,6 +17,7 @@ import pytest
 from triton_pytorch.cli.commands import run
 from triton_pytorch.tests.assets import packages
 from triton_pytorch.tests.assets.packages import package_path
+from triton_pytorch.tests.assets.scripts import Arithmetic, scripted
 
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -186,3 +187,22 @@ def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     shown = inspect_json(capsys, package_path("nested"))
     parts = [shown, shown["built_for"], shown["weights"], shown["inputs"][0], shown["bounds"]["batch"]]
     assert [name for part in parts for name in part if name not in documented] == []
+
+
+def test_a_torchscript_archive(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    path = scripted(Arithmetic(), tmp_path / "model.pt")
+    document = inspect_json(capsys, path)
+    assert document["kind"] == "torchscript"
+    assert document["parameters"] == {"count": 1, "bytes": 4}
+    assert document["saved_from"] == ["cpu"]
+    forward, twice = document["methods"]
+    assert [argument["name"] for argument in forward["arguments"]] == ["x", "y", "bias", "power"]
+    assert [argument["default"] for argument in forward["arguments"]] == [None, None, "None", "1"]
+    assert forward["inputs"] == ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)"]
+    assert (twice["name"], twice["result"], twice["outputs"]) == ("twice", "Tensor", ["RESULT (OUTPUT__0)"])
+
+    text = inspect(capsys, path)
+    assert "weights    1 of 0.0 KiB in parameters, none in buffers" in text
+    assert "bias      Optional[Tensor]  None" in text
+    assert "inputs     x (INPUT__0), y (INPUT__1), bias (INPUT__2)" in text
+    assert max(map(len, text.splitlines()[1:])) <= 80

@@ -10,9 +10,10 @@ from triton_pytorch.cli.commands import run
 
 COMPILE = "torch._inductor.aoti_compile_and_package"
 HOW = f"torch.export.export and {COMPILE}"
+OR_A_SCRIPT = ", or a TorchScript archive, made with torch.jit.script or torch.jit.trace, and .save"
 CHECKPOINT = (
-    "a checkpoint or pickled module (torch.save), which holds no program: load it into its module, and make an "
-    f"AOTInductor package of that with {HOW}"
+    "a checkpoint or pickled module (torch.save), which holds no program: load it into its module, and make a "
+    f"package of that with {HOW}"
 )
 
 
@@ -48,11 +49,6 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     ("entries", "kind", "sentence"),
     [
         (
-            ("m/data.pkl", "m/constants.pkl"),
-            "torchscript",
-            "a TorchScript archive: this version serves AOTInductor packages, so make one of its module with " + HOW,
-        ),
-        (
             ("m/archive_format", "m/models/model.json"),
             "exported_program",
             f"an exported program (torch.export.save): compile it into an AOTInductor package with {COMPILE}",
@@ -65,7 +61,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
         (
             ("word/document.xml",),
             "other_archive",
-            "a zip archive without a model: expected an AOTInductor package, made with " + HOW,
+            "a zip archive without a model: expected an AOTInductor package, made with " + HOW + OR_A_SCRIPT,
         ),
     ],
 )
@@ -78,7 +74,10 @@ def test_archives_that_are_no_packages_get_one_line(
 
 
 def test_source_and_text(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    for name, summary in (("model.py", "Python source: this version serves"), ("model.pt", "a text file: expected")):
+    for name, summary in (
+        ("model.py", "Python source: not served by this version,"),
+        ("model.pt", "a text file: expected"),
+    ):
         (tmp_path / name).write_text("import torch\n", encoding="utf-8")
         assert printed(capsys, tmp_path / name).startswith(f"{tmp_path / name} is {summary} ")
 
