@@ -185,9 +185,9 @@ def another_platform(path: Path) -> None:
 HOW = r"expected an AOTInductor package, made by torch\.export\.export and torch\._inductor\.aoti_compile_and_package"
 # What makes the file, and the pattern of what its error's first line has to say behind the file's name.
 WRONG_FILES: dict[Callable[[Path], None], str] = {
-    torchscript: r"ConfigError: platform is 'torch_aoti', but the model's file is a TorchScript archive: expected platf",
+    torchscript: r"ConfigError: platform is 'torch_aoti', but the model's file is a TorchScript archive: expected ",
     checkpoint: rf"ArtifactError: '.*' is a checkpoint or pickled module \(torch.save\).*: {HOW}",
-    exported_program: r"UnsupportedError: '.*' is an exported program \(torch.export.save\), which this version does not ser",
+    exported_program: r"UnsupportedError: '.*' is an exported program \(torch.export.save\), which this version does ",
     text: rf"ArtifactError: '.*' is a text file: {HOW}",
     empty: rf"ArtifactError: '.*' is empty: {HOW}",
     truncated: r"ArtifactError: '.*' is the beginning of a zip archive whose end is missing: copy it again",
