@@ -33,11 +33,13 @@ class TritonPythonModel:
         for warning in instance.config.parameters.warnings:
             pb_utils.Logger.log_warn(f"model '{instance.config.name}': {warning}")
 
-        from triton_pytorch.execution.loop import open_loop
         from triton_pytorch.model_config.errors import BackendError
         from triton_pytorch.model_config.file_names import printable
 
         try:
+            _limit_threads(instance)
+            from triton_pytorch.execution.loop import open_loop
+
             self._loop = open_loop(instance, _triton())
         except BackendError as error:
             # A text that is no UTF-8, because of a file's name in it, would end the stub without a word.
@@ -63,6 +65,17 @@ def _check_surroundings() -> None:
             f"the interpreter of Triton's Python backend ({sys.prefix}) has no torch: install torch 2.13 there, "
             "or put the 'bin' of an environment that has it first on the server's PATH"
         )
+
+
+def _limit_threads(instance: Any) -> None:
+    """Hold compiled code to the instance's threads: OpenMP reads its limit once, when torch is imported."""
+    from triton_pytorch.formats.files import find_artifact
+    from triton_pytorch.formats.kinds import Kind, identify
+    from triton_pytorch.model_config.parameters import ModelFormat
+    from triton_pytorch.torch_runtime.threads import limit_threads
+
+    is_package = identify(find_artifact(instance)) is Kind.PACKAGE
+    limit_threads(instance.config, ModelFormat.PACKAGE if is_package else ModelFormat.TORCHSCRIPT)
 
 
 def _triton() -> Any:

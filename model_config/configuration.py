@@ -35,6 +35,7 @@ class ModelConfig:
     batch_inputs: tuple[BatchInput, ...]
     batch_outputs: tuple[BatchOutput, ...]
     default_model_filename: str
+    instance_counts: Mapping[InstanceKind, int]
     parameters: Parameters
 
     @property
@@ -87,10 +88,17 @@ def read_config(text: str) -> ModelConfig:
         batch_inputs=batch_inputs,
         batch_outputs=batch_outputs,
         default_model_filename=file_name,
+        instance_counts={kind: _instance_count(document, kind) for kind in InstanceKind},
         parameters=read_parameters(
             {key: entry.get("string_value", "") for key, entry in document.get("parameters", {}).items()}
         ),
     )
+
+
+def _instance_count(document: Mapping[str, Any], kind: InstanceKind) -> int:
+    """Return how many instances of a kind the instance groups ask for, on each of their GPUs."""
+    groups = [group for group in document.get("instance_group", []) if group.get("kind") == f"KIND_{kind.value}"]
+    return sum(int(group.get("count", 1)) for group in groups)
 
 
 def _refuse_what_is_not_built(document: Mapping[str, Any]) -> None:

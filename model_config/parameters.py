@@ -1,45 +1,87 @@
-"""The `parameters` of config.pbtxt: which keys exist, what they may say, and what is done about the rest."""
+"""The `parameters` of config.pbtxt: which keys exist, what they may say, and which formats they are for."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from enum import Enum
 from pathlib import PurePosixPath
+from typing import Any
 
 from triton_pytorch.model_config.errors import ConfigError, UnsupportedError
-from triton_pytorch.model_config.suggestions import nearest
+from triton_pytorch.model_config.suggestions import joined, nearest
 
-_IN_EFFECT = ("DEFAULT_MODEL_FILENAME", "AOTI_MODEL_NAME")
+_MOST_THREADS = 4096
+
+_BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 # A model that asks for one of these gives other answers without it: refused until it is built, never half served.
 _REFUSED_UNTIL_BUILT = ("CRASH_ISOLATION", "CUSTOM_OP_LIBRARIES", "MODEL_INIT_LIBRARY")
-# A model answers the same with and without these, so one warning is enough until they are built.
-_WITHOUT_EFFECT_YET = (
-    "DISABLE_CUDNN",
-    "DISABLE_OPTIMIZED_EXECUTION",
-    "ENABLE_CACHE_CLEANING",
-    "ENABLE_JIT_EXECUTOR",
-    "ENABLE_JIT_PROFILING",
-    "ENABLE_TENSOR_FUSER",
-    "ENABLE_WEIGHT_SHARING",
-    "INFERENCE_MODE",
-    "INTER_OP_THREAD_COUNT",
-    "INTRA_OP_THREAD_COUNT",
-    "MODULE_CLASS",
-    "MODULE_METHOD_NAME",
-    "NUM_INTEROP_THREADS",
-    "NUM_THREADS",
-    "TORCH_COMPILE_OPTIONAL_PARAMETERS",
-)
-_KNOWN = _IN_EFFECT + _REFUSED_UNTIL_BUILT + _WITHOUT_EFFECT_YET
+# A model answers the same with and without this, so one warning is enough until it is built.
+_WITHOUT_EFFECT_YET = ("ENABLE_WEIGHT_SHARING",)
+# Two keys for one number: NVIDIA's page has the first for TorchScript, and the second for modules.
+_SYNONYMS = (("INTRA_OP_THREAD_COUNT", "NUM_THREADS"), ("INTER_OP_THREAD_COUNT", "NUM_INTEROP_THREADS"))
 # NVIDIA's public page calls the field default_model_filename by this name, which exists nowhere.
 _MISNAMED_FILENAME = ("DEFAULT_MODEL_NAME", "default_model_name")
 
 
+class ModelFormat(Enum):
+    """The formats that have parameters of their own; the value completes "has no effect on ..."."""
+
+    PACKAGE = "an AOTInductor package"
+    TORCHSCRIPT = "a TorchScript model"
+    MODULE = "a Python module"
+
+
+_NOT_FOR_PACKAGES = (ModelFormat.TORCHSCRIPT, ModelFormat.MODULE)
+# The formats that a key is for; a key that is not here is for all of them.
+_FORMATS_OF: dict[str, tuple[ModelFormat, ...]] = {
+    "AOTI_MODEL_NAME": (ModelFormat.PACKAGE,),
+    "DISABLE_OPTIMIZED_EXECUTION": (ModelFormat.TORCHSCRIPT,),
+    "ENABLE_JIT_EXECUTOR": (ModelFormat.TORCHSCRIPT,),
+    "ENABLE_JIT_PROFILING": (ModelFormat.TORCHSCRIPT,),
+    "ENABLE_TENSOR_FUSER": (ModelFormat.TORCHSCRIPT,),
+    "MODULE_CLASS": (ModelFormat.MODULE,),
+    "MODULE_METHOD_NAME": _NOT_FOR_PACKAGES,
+    "NUM_INTEROP_THREADS": _NOT_FOR_PACKAGES,
+    "NUM_THREADS": _NOT_FOR_PACKAGES,
+    "TORCH_COMPILE_OPTIONAL_PARAMETERS": (ModelFormat.MODULE,),
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Parameters:
-    """The parameters of one model that this backend understands; None where one is not set."""
+    """The parameters of one model: a field for each key, named as it is; None where none is set and torch decides.
 
-    default_model_filename: str | None = None
+    `given` are the keys that the config sets, of those that this backend knows.
+    """
+
     aoti_model_name: str | None = None
+    default_model_filename: str | None = None
+    disable_cudnn: bool = False
+    disable_optimized_execution: bool = False
+    enable_cache_cleaning: bool = False
+    enable_jit_executor: bool | None = None
+    enable_jit_profiling: bool | None = None
+    enable_tensor_fuser: bool | None = None
+    enable_weight_sharing: bool = False
+    inference_mode: bool = True
+    inter_op_thread_count: int | None = None
+    intra_op_thread_count: int | None = None
+    module_method_name: str = "forward"
+    num_interop_threads: int | None = None
+    num_threads: int | None = None
+    given: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+
+    def on(self, model_format: ModelFormat) -> "Parameters":
+        """Return the parameters in force for a format: those that are foreign to it are as if they were not set."""
+        foreign = {key.lower() for key in foreign_parameters(self, model_format)}
+        defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
+        return replace(self, **defaults)  # type: ignore[arg-type]  # each default is of its own field's type
+
+
+def foreign_parameters(parameters: Parameters, model_format: ModelFormat) -> tuple[str, ...]:
+    """Return the keys that the config sets, but that are for other formats than this one."""
+    return tuple(key for key in parameters.given if model_format not in _FORMATS_OF.get(key, ModelFormat))
 
 
 def read_parameters(values: Mapping[str, str]) -> Parameters:
@@ -48,7 +90,7 @@ def read_parameters(values: Mapping[str, str]) -> Parameters:
     Keys that nobody knows belong to somebody else and are left alone; a near miss of a known key is warned about.
 
     Raises:
-        ConfigError: a value is not one of those that its key allows.
+        ConfigError: values are not among those that their keys allow; names them all.
         UnsupportedError: a parameter asks for what is not built yet.
     """
     refused = sorted(key for key in _REFUSED_UNTIL_BUILT if key in values)
@@ -57,24 +99,42 @@ def read_parameters(values: Mapping[str, str]) -> Parameters:
             f"parameter {', '.join(refused)} is not supported by this version of the backend: remove it, "
             "or serve this model with a version that supports it"
         )
-    return Parameters(
-        default_model_filename=_file_name(values, "DEFAULT_MODEL_FILENAME"),
-        aoti_model_name=_text(values, "AOTI_MODEL_NAME"),
-        warnings=tuple(_warnings(values)),
-    )
+    found: dict[str, Any] = {}
+    faults = []
+    for key, read in _READERS.items():
+        if key in values:
+            try:
+                found[key.lower()] = read(values[key], f"parameter {key}")
+            except ConfigError as error:
+                faults.append(str(error))
+    faults += [_difference(found, *keys) for keys in _SYNONYMS if _differ(found, *keys)]
+    if faults:
+        raise ConfigError(joined(faults))
+    given = tuple(sorted(key for key in _KNOWN if key in values))
+    return Parameters(**found, given=given, warnings=tuple(_warnings(values)))
 
 
-def _text(values: Mapping[str, str], key: str) -> str | None:
-    value = values.get(key)
-    if value is not None and not value.strip():
-        raise ConfigError(f"parameter {key} is empty: give it a value or remove it")
+def _boolean(value: str, where: str) -> bool:
+    if value.lower() not in _BOOLEANS:
+        raise ConfigError(f"{where} is '{value}': expected true, false, 1 or 0")
+    return _BOOLEANS[value.lower()]
+
+
+def _thread_count(value: str, where: str) -> int:
+    # int() would also take "+2", "1_0", " 2 " and the digits of other scripts.
+    if not re.fullmatch("[1-9][0-9]{0,3}", value) or int(value) > _MOST_THREADS:
+        raise ConfigError(f"{where} is '{value}': expected a whole number of threads from 1 to {_MOST_THREADS}")
+    return int(value)
+
+
+def _text(value: str, where: str) -> str:
+    if not value.strip():
+        raise ConfigError(f"{where} is empty: give it a value or remove it")
     return value
 
 
-def _file_name(values: Mapping[str, str], key: str) -> str | None:
-    value = _text(values, key)
-    if value is not None:
-        check_inside_version_directory(value, f"parameter {key}")
+def _file_name(value: str, where: str) -> str:
+    check_inside_version_directory(_text(value, where), where)
     return value
 
 
@@ -86,6 +146,37 @@ def check_inside_version_directory(file_name: str, where: str) -> None:
             f"{where} is '{file_name}': expected the name of a file in the model's version directory, "
             "such as 'model.pt2'"
         )
+
+
+_READERS: dict[str, Callable[[str, str], bool | int | str]] = {
+    "AOTI_MODEL_NAME": _text,
+    "DEFAULT_MODEL_FILENAME": _file_name,
+    "DISABLE_CUDNN": _boolean,
+    "DISABLE_OPTIMIZED_EXECUTION": _boolean,
+    "ENABLE_CACHE_CLEANING": _boolean,
+    "ENABLE_JIT_EXECUTOR": _boolean,
+    "ENABLE_JIT_PROFILING": _boolean,
+    "ENABLE_TENSOR_FUSER": _boolean,
+    "ENABLE_WEIGHT_SHARING": _boolean,
+    "INFERENCE_MODE": _boolean,
+    "INTER_OP_THREAD_COUNT": _thread_count,
+    "INTRA_OP_THREAD_COUNT": _thread_count,
+    "MODULE_METHOD_NAME": _text,
+    "NUM_INTEROP_THREADS": _thread_count,
+    "NUM_THREADS": _thread_count,
+}
+_KNOWN = tuple(dict.fromkeys((*_READERS, *_FORMATS_OF, *_REFUSED_UNTIL_BUILT)))
+
+
+def _differ(found: Mapping[str, Any], one: str, other: str) -> bool:
+    return len({found[key.lower()] for key in (one, other) if key.lower() in found}) > 1
+
+
+def _difference(found: Mapping[str, Any], one: str, other: str) -> str:
+    return (
+        f"parameters {one} ({found[one.lower()]}) and {other} ({found[other.lower()]}) are two names of one number, "
+        "but differ: remove one of them"
+    )
 
 
 def _warnings(values: Mapping[str, str]) -> list[str]:

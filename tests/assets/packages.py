@@ -614,6 +614,14 @@ def _compile_real_model(path: Path) -> None:
     compile_to(path, model, (torch.randn(2, *shape),), dynamic_shapes=({0: torch.export.Dim("batch")},))
 
 
+@builder
+def eight_threads(path: Path) -> None:
+    """As compiled on a machine of eight CPUs: its kernel asks for eight threads, whatever torch is set to."""
+    import torch
+
+    compile_to(path, module(lambda self, x: torch.sin(x)), (torch.ones(128, 128),), inductor_configs={"cpp.threads": 8})
+
+
 def main(arguments: list[str]) -> None:
     """Compile each NAME=PATH; a package appears under its path only when it is whole."""
     for argument in arguments:

@@ -85,7 +85,10 @@ def test_weights_beside_the_library_are_asked_for_as_in_the_tests() -> None:
     assert all(line in getsource(weights_beside_the_library) for line in lines)
 
 
-@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/packages.md", "docs/batching.md"])
+DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
 def test_links_and_make_targets_exist(document: str) -> None:
     text = (ROOT / document).read_text(encoding="utf-8")
     links = re.findall(r"\]\(([^)#]+)\)", text)

@@ -38,8 +38,15 @@ def test_a_recorded_configuration(arguments: dict[str, str]) -> None:
     )
     assert config.outputs == (TensorConfig("RESULT", DataType.BF16, (-1,), reshape=(-1, 1)),)
     assert (config.batch_inputs, config.batch_outputs) == ((), ())
+    assert config.instance_counts == {InstanceKind.CPU: 1, InstanceKind.GPU: 0, InstanceKind.MODEL: 0}
     assert config.parameters.default_model_filename == "other.pt2"
     assert config.parameters.warnings == ()
+
+
+def test_instances_of_one_kind_are_counted_over_all_groups(arguments: dict[str, str]) -> None:
+    groups = [("KIND_CPU", 2), ("KIND_MODEL", 4), ("KIND_CPU", 3)]
+    text = changed(arguments, instance_group=[{"kind": kind, "count": count} for kind, count in groups])
+    assert read_config(text).instance_counts == {InstanceKind.CPU: 5, InstanceKind.GPU: 0, InstanceKind.MODEL: 4}
 
 
 @pytest.mark.parametrize("spelling", ["TYPE_INVALID", "TYPE_FP8", "FP32"])
