@@ -70,12 +70,12 @@ def _check_surroundings() -> None:
 def _limit_threads(instance: Any) -> None:
     """Hold compiled code to the instance's threads: OpenMP reads its limit once, when torch is imported."""
     from triton_pytorch.formats.files import find_artifact
-    from triton_pytorch.formats.kinds import Kind, identify
-    from triton_pytorch.model_config.parameters import ModelFormat
+    from triton_pytorch.formats.kinds import FORMATS, identify
     from triton_pytorch.torch_runtime.threads import limit_threads
 
-    is_package = identify(find_artifact(instance)) is Kind.PACKAGE
-    limit_threads(instance.config, ModelFormat.PACKAGE if is_package else ModelFormat.TORCHSCRIPT)
+    model_format = FORMATS.get(identify(find_artifact(instance)))
+    if model_format is not None:  # else the file is refused as soon as torch is there
+        limit_threads(instance.config, model_format)
 
 
 def _triton() -> Any:

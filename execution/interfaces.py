@@ -103,6 +103,10 @@ class ErrorFactory(Protocol):
 class Logger(Protocol):
     """`pb_utils.Logger`."""
 
+    def log_info(self, message: str) -> None:
+        """Log what somebody may want to know."""
+        ...
+
     def log_warn(self, message: str) -> None:
         """Log what somebody should look at."""
         ...

@@ -2,7 +2,7 @@
 
 import gc
 from collections import defaultdict
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from functools import partial
 from time import perf_counter
 from typing import Any
@@ -21,6 +21,8 @@ from triton_pytorch.io_naming.contract import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import CancelledError, ModelRunError, first_line
+from triton_pytorch.torch_runtime.settings import cache_cleaner, describe, grad_mode
+from triton_pytorch.torch_runtime.streams import Scope, execution_scope
 
 # Asking whether a request was cancelled takes 53-73 us (FACTS.md): 1.5 % of this, and what is saved is all of it.
 CANCELLATION_PAYS_FROM_S = 0.005
@@ -32,11 +34,19 @@ def open_loop(instance: Instance, triton: Triton) -> "RunLoop":
     Raises:
         BackendError: the model cannot be served as it is configured; one sentence says why.
     """
-    model = open_model(instance)
-    for warning in model.warnings:
-        triton.logger.log_warn(f"model '{instance.config.name}': {warning}")
+    opened = open_model(instance)
+    model, name, parameters = opened.model, instance.config.name, opened.settings.parameters
+    triton.logger.log_info(f"model '{name}': {describe(opened.settings)}")
+    for warning in opened.warnings:
+        triton.logger.log_warn(f"model '{name}': {warning}")
     try:
-        loop = RunLoop(model, instance.config, triton)
+        loop = RunLoop(
+            model,
+            instance.config,
+            triton,
+            scope=execution_scope(model.device, grad_mode(parameters)),
+            clean_up=cache_cleaner(parameters, model.device),
+        )
     except BaseException:
         model.close()
         raise
@@ -48,16 +58,28 @@ def open_loop(instance: Instance, triton: Triton) -> "RunLoop":
 class RunLoop:
     """Serves one opened model to Triton.
 
+    `scope` makes what is entered around each execution, and `clean_up` is called after it.
+
     Raises:
         ConfigError: what the configuration declares does not fit the model.
     """
 
-    def __init__(self, model: Model, config: ModelConfig, triton: Triton) -> None:
+    def __init__(
+        self,
+        model: Model,
+        config: ModelConfig,
+        triton: Triton,
+        *,
+        scope: Scope = torch.inference_mode,
+        clean_up: Callable[[], None] | None = None,
+    ) -> None:
         if any(tensor.data_type is DataType.STRING for tensor in config.inputs + config.outputs):
             check_strings_arrive(triton)
         contract = agree(config, model.inputs, model.outputs)
         self._model = model
         self._run = model.run
+        self._scope = scope
+        self._clean_up = clean_up
         self._reader = RequestReader(config, contract, len(model.inputs))
         self._assemblies = assemblies(config, contract, model)
         self._call_rules = contract.call_rules
@@ -71,10 +93,12 @@ class RunLoop:
         """Return one response for each request, in order; never raises."""
         answers: list[Any] = [None] * len(requests)
         try:
-            with torch.inference_mode():
+            with self._scope():
                 groups = self._reader.mergeable(self._read(requests, answers))
                 for group in groups:
                     self._answer(group, answers, is_last_call=group is groups[-1])
+                if self._clean_up is not None:
+                    self._clean_up()
         except Exception as error:  # whatever it is, each client hears of it
             answers = [self._responder.failure(error) for _ in requests]
         return answers

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from triton_pytorch.artifact_store.archive import open_archive
 from triton_pytorch.model_config.errors import ArtifactError
+from triton_pytorch.model_config.parameters import ModelFormat
 
 HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
 HOW_TO_MAKE_A_SCRIPT = "torch.jit.script or torch.jit.trace, and .save"
@@ -30,6 +31,10 @@ class Kind(Enum):
     TRUNCATED_ARCHIVE = "the beginning of a zip archive whose end is missing: copy it again"
     TEXT = "a text file"
     OTHER = "a binary file of an unknown kind"
+
+
+# The kinds that are served, and which parameters they have.
+FORMATS = {Kind.PACKAGE: ModelFormat.PACKAGE, Kind.TORCHSCRIPT: ModelFormat.TORCHSCRIPT}
 
 
 def identify(path: Path) -> Kind:

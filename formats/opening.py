@@ -1,17 +1,25 @@
 """Opens the model of an instance: finds its file, tells the kind, checks the platform, calls the loader."""
 
 import os
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+
+import torch
 
 from triton_pytorch.artifact_store.location import locate_store
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.formats.files import find_artifact
-from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
+from triton_pytorch.formats.kinds import FORMATS, HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
 from triton_pytorch.model_config.configuration import Instance
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
+from triton_pytorch.model_config.parameters import foreign_parameters
+from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.pt2_loader.package import Package, open_package
 from triton_pytorch.torch_runtime.placement import device_of_instance
+from triton_pytorch.torch_runtime.settings import Settings, apply_settings
+from triton_pytorch.torch_runtime.streams import device_scope
 from triton_pytorch.torchscript_loader.script import ScriptModel, open_script
 
 # The platforms of each kind that is served, the usual one first.
@@ -24,8 +32,17 @@ _SERVED = (
 _MODELS_OF_LATER_VERSIONS = (Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
 
 
-def open_model(instance: Instance) -> Package | ScriptModel:
-    """Open the model that an instance serves.
+@dataclass(frozen=True, slots=True)
+class OpenedModel:
+    """A model, what is in force in its process, and what its user should know of both."""
+
+    model: Package | ScriptModel
+    settings: Settings
+    warnings: tuple[str, ...]
+
+
+def open_model(instance: Instance) -> OpenedModel:
+    """Put the parameters of an instance in force and open the model that it serves.
 
     Raises:
         BackendError: with one sentence that says what is wrong and what to change.
@@ -37,16 +54,30 @@ def open_model(instance: Instance) -> Package | ScriptModel:
     if kind not in _PLATFORMS:
         raise ArtifactError(f"'{path}' is {kind.value}: {_SERVED}")
     _check_platform(instance, kind)
-    if kind is Kind.TORCHSCRIPT:
-        return open_script(path, instance.config, device_of_instance(instance))
-    return _open_package(path, instance)
+    settings = apply_settings(instance.config, FORMATS[kind])
+    device = device_of_instance(instance)
+    with device_scope(device):
+        if kind is Kind.TORCHSCRIPT:
+            method = settings.parameters.module_method_name
+            model: Package | ScriptModel = open_script(path, instance.config, device, method)
+        else:
+            model = _open_package(path, instance, device)
+    warnings = (*_foreign_parameters(instance, kind), *settings.warnings, *model.warnings)
+    return OpenedModel(model, settings, warnings)
 
 
-def _open_package(path: Path, instance: Instance) -> Package:
+def _foreign_parameters(instance: Instance, kind: Kind) -> Iterator[str]:
+    foreign = foreign_parameters(instance.config.parameters, FORMATS[kind])
+    if foreign:
+        verb = "have" if len(foreign) > 1 else "has"
+        yield f"{listed(foreign)} {verb} no effect on {FORMATS[kind].value}"
+
+
+def _open_package(path: Path, instance: Instance, device: torch.device | None) -> Package:
     _check_tensors_only(instance)
     store = Store(locate_store(os.environ))
     store.sweep()
-    return open_package(path, instance.config.parameters.aoti_model_name, device_of_instance(instance), store)
+    return open_package(path, instance.config.parameters.aoti_model_name, device, store)
 
 
 def _check_platform(instance: Instance, kind: Kind) -> None:
