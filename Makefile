@@ -9,14 +9,15 @@ AS_PACKAGE := PYTHONPATH=.venv/source $(IN_VENV) -W ignore::FutureWarning -m
 
 export PYTHONDONTWRITEBYTECODE := 1
 
-.PHONY: help setup demo test bench clean
+.PHONY: help setup demo test test-gpu bench clean
 
 help:
-	@echo "make demo    serve an example model with a real tritonserver, and compare with torch"
-	@echo "make test    lint, format check, types and all tests"
-	@echo "make bench   measure what serving costs"
-	@echo "make setup   prepare .venv alone (PYTHON=python3.12 picks the interpreter)"
-	@echo "make clean   remove .venv and all caches"
+	@echo "make demo       serve an example model with a real tritonserver, and compare with torch"
+	@echo "make test       lint, format check, types and all tests"
+	@echo "make test-gpu   what only a GPU can show (.venv needs a torch with CUDA)"
+	@echo "make bench      measure what serving costs"
+	@echo "make setup      prepare .venv alone (PYTHON=python3.12 picks the interpreter)"
+	@echo "make clean      remove .venv and all caches"
 
 setup:
 	@$(PYTHON) tools/prepare_environment.py
@@ -29,6 +30,9 @@ test: setup
 	$(IN_VENV) -m ruff format --check .
 	MYPYPATH=.venv/source $(IN_VENV) -m mypy -p triton_pytorch
 	$(IN_VENV) -m pytest $(PYTEST_OPTIONS)
+
+test-gpu: setup
+	$(IN_VENV) -m pytest -m gpu $(PYTEST_OPTIONS)
 
 bench: setup
 	@$(AS_PACKAGE) triton_pytorch.benchmarks.run

@@ -26,3 +26,12 @@ def pytest_configure(config: pytest.Config) -> None:
             print(f"\n{text}", flush=True)
 
     packages.announce = announce
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Leave out what needs a GPU where there is none."""
+    if item.get_closest_marker("gpu") is not None:
+        import torch
+
+        if not torch.cuda.is_available():
+            pytest.skip("no GPU here")

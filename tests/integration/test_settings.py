@@ -202,11 +202,7 @@ def test_the_cache_is_cleaned_on_cuda_only_and_where_asked_for() -> None:
     assert cache_cleaner(Parameters(), torch.device("cuda", 0)) is None
 
 
-needs_gpu = pytest.mark.skipif(not torch.cuda.is_available(), reason="no GPU here")
-
-
 @pytest.mark.gpu
-@needs_gpu
 def test_cleaning_gives_the_memory_of_a_gpu_back() -> None:
     clean = cache_cleaner(read_parameters({"ENABLE_CACHE_CLEANING": "true"}), torch.device("cuda", 0))
     assert clean is not None
@@ -219,7 +215,6 @@ def test_cleaning_gives_the_memory_of_a_gpu_back() -> None:
 
 
 @pytest.mark.gpu
-@needs_gpu
 @pytest.mark.parametrize("value", ["false", "true"])
 def test_convolutions_leave_cudnn_where_it_is_disabled(value: str) -> None:
     operators = observe("convolution", parameters={"DISABLE_CUDNN": value}, device="cuda:0")
