@@ -103,7 +103,7 @@ def _device(wanted: torch.device | None, built_for: str | None, archive: Path) -
     if built_for not in (None, *_KINDS):
         raise PlacementError(f"'{archive}' was compiled for {built_for}: expected one of {listed(list(_KINDS))}")
     if wanted is None:
-        wanted = torch.device(built_for or "cpu")
+        wanted = torch.device("cuda", 0) if built_for == "cuda" else torch.device("cpu")
     if built_for is not None and built_for != wanted.type:
         raise PlacementError(
             f"'{archive}' was compiled for {built_for}, but its instance group is {_KINDS[wanted.type]}: "

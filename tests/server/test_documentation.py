@@ -95,3 +95,13 @@ def test_links_and_make_targets_exist(document: str) -> None:
     assert [link for link in links if "://" not in link and not (ROOT / document).parent.joinpath(link).exists()] == []
     targets = re.findall(r"^(\w+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(re.findall(r"(?:`|^    )make ([a-z]+)", text, re.MULTILINE)) <= set(targets)
+
+
+def test_each_row_of_the_comparison_names_a_test_that_exists() -> None:
+    rows = [line for line in README[README.index("| | C++ backend |") :].splitlines() if line.startswith("| ")][1:]
+    assert len(rows) > 10
+    for row in rows:
+        named = re.findall(r"`([\w/]+\.py)::(\w+)`", row)
+        assert named, row
+        for file, test in named:
+            assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), test
