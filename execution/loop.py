@@ -130,7 +130,9 @@ class RunLoop:
             self._answer_together(group, answers, is_last_call=is_last_call)
 
     def _answer_doubtful(self, proof: Proof, group: list[Reading], answers: list[Any]) -> list[Reading]:
-        """Answer the requests for outputs that were not seen to be batched; return those that can share a call."""
+        """Answer the requests for outputs that were not seen to be batched; return those that need no such care."""
+        if len(group) == 1 and not proof.learns_from(group[0]):
+            return group
         asking = [reading for reading in group if not proof.doubtful.isdisjoint(reading.requested)]
         if proof.can_share(asking):
             self._answer_together(asking, answers, is_last_call=False)

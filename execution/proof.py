@@ -56,6 +56,10 @@ class Proof:
         """Return whether any of these outputs is doubtful and has a trial left."""
         return any(self._trials[name] for name in names & self.doubtful)
 
+    def learns_from(self, reading: Reading) -> bool:
+        """Return whether a request on its own, with its rows sent twice, can show anything new."""
+        return 0 < 2 * reading.rows <= self._max_batch_size and self.is_open(reading.requested - self._samples.keys())
+
     def can_share(self, readings: Sequence[Reading]) -> bool:
         """Return whether requests that ask for doubtful outputs are equal to one that was sent twice for each."""
         names = self.doubtful & set().union(*[reading.requested for reading in readings])
@@ -78,8 +82,9 @@ class Proof:
     def _sent_twice(self, one: Served) -> Served:
         reading = one.reading
         names = self._open(one) - self._samples.keys()
-        if not names or not 0 < 2 * reading.rows <= self._max_batch_size:
+        if not names or not self.learns_from(reading):
             return one
+        sample = reading.copy().leaves
         shown: dict[str, ModelRunError] = {}
         for name, part in self._parts([reading, reading], names).items():
             if name not in names:
@@ -87,7 +92,7 @@ class Proof:
             if isinstance(part, ModelRunError):
                 shown[name] = ModelRunError(f"{part} (seen on rows sent twice)")
             elif all(_is_close(one.part(name), rows) for rows in part):
-                self._samples[name] = reading.copy().leaves
+                self._samples[name] = sample
             else:
                 self._lose_trials({name}, "its rows come out different where they are sent twice in one call")
         return Served(reading, {**one.parts, **shown})
