@@ -173,6 +173,87 @@ class Fails(nn.Module):
         return x
 
 
+class Mixed(nn.Module):
+    """Arguments of every kind."""
+
+    def forward(
+        self, words: list[str], x: Tensor, options: dict[str, Tensor], shift: Tensor | None = None, sign: int = -1
+    ) -> tuple[list[str], dict[str, Tensor]]:
+        result = {"sum": x + options["a"], "difference": x + sign * options["b"]}
+        if shift is not None:
+            result["sum"] = result["sum"] + shift
+        return [word + "?" for word in words[::-1]], result
+
+
+class PicksStrings(nn.Module):
+    """Strings as they come, some or none of them, and their number."""
+
+    def forward(self, words: list[str]) -> tuple[list[str], list[str], int]:
+        picked: list[str] = []
+        for word in words:
+            if word > "m":
+                picked.append(word)  # noqa: PERF401  # TorchScript knows no condition in a comprehension
+        return words, picked, len(words)
+
+
+class Record(nn.Module):
+    """Strings beside a tensor in one dictionary."""
+
+    def forward(self, x: Tensor) -> dict[str, list[str] | Tensor]:
+        result: dict[str, list[str] | Tensor] = {}
+        result["labels"] = ["low" if float(value) < 0 else "high" for value in x]
+        result["scores"] = x.abs()
+        return result
+
+
+class Tree(nn.Module):
+    """A result each of whose leaves has the rows of the arguments."""
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[dict[str, list[Tensor]], list[Tensor], Tensor]:
+        return {"sums": [x + y, x - y], "products": [x * y]}, [2 * x, 3 * y], x.sum(1)
+
+
+class SometimesThere(nn.Module):
+    """A result that has one of its parts only where all numbers are positive."""
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        result = {"always": x + 1}
+        if bool((x > 0).all()):
+            result["sometimes"] = 2 * x
+        return result
+
+
+class Sum(nn.Module):
+    """A result without dimensions."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x.sum()
+
+
+class Rotates(nn.Module):
+    """Values of any type in another order."""
+
+    def forward(self, options: dict[str, Tensor]) -> dict[str, Tensor]:
+        result: dict[str, Tensor] = {}
+        for key, value in options.items():
+            result[key] = torch.cat([value[:, 2:], value[:, :2]], 1)
+        return result
+
+
+class Strided(nn.Module):
+    """Results that do not lie in memory row by row; the last one has four rows of the first one of `y`."""
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
+        return x.permute(0, 2, 1), y.unsqueeze(1).expand(-1, 3, -1), y[:, ::2], y[:1].expand(4, -1)
+
+
+class Unusual(nn.Module):
+    """Tensors that are more than numbers in memory: a view that stands for their negatives, and a sparse one."""
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        return torch.complex(x, x).conj().imag, x.to_sparse()
+
+
 class BakesDevices(nn.Module):
     """Devices in the code, one of them in what it calls."""
 

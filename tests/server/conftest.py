@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import ml_dtypes
+import numpy as np
 import pytest
 import torch
 import tritonclient.grpc
@@ -15,7 +16,7 @@ import tritonclient.http
 from tritonclient.utils import InferenceServerException, np_to_triton_dtype
 
 from triton_pytorch.local_server.server import Server
-from triton_pytorch.tests.assets.configs import as_pbtxt, model_config
+from triton_pytorch.tests.assets.configs import as_pbtxt, model_config, tensor_config
 
 ROOT = Path(__file__).resolve().parents[2]
 LOG_TAIL_CHARACTERS = 20_000
@@ -59,42 +60,56 @@ def start_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StartServ
 def write_model(
     repository: Path, name: str, package: Path, inputs: list[Any], outputs: list[Any], **config: Any
 ) -> Path:
-    """Write a model into a repository and return its version directory; the package is linked."""
+    """Write a model into a repository and return its version directory; the package is linked, as `file_name`."""
+    file_name = config.pop("file_name", None) or config.get("default_model_filename", "model.pt2")
     version_directory = repository / name / "1"
     version_directory.mkdir(parents=True)
     (repository / name / "config.pbtxt").write_text(as_pbtxt(model_config(inputs, outputs, **config)), encoding="utf-8")
-    (version_directory / config.get("default_model_filename", "model.pt2")).symlink_to(package)
+    (version_directory / file_name).symlink_to(package)
     return version_directory
+
+
+def write_script(
+    repository: Path, name: str, archive: Path, inputs: list[Any], outputs: list[Any], **config: Any
+) -> Path:
+    """Write a TorchScript model as `write_model` does; a mere name is a tensor of FP32 in one open dimension."""
+    named = [[tensor_config(it) if isinstance(it, str) else it for it in tensors] for tensors in (inputs, outputs)]
+    usual = {"platform": "pytorch_libtorch", "file_name": "model.pt"}
+    return write_model(repository, name, archive, *named, **{**usual, **config})
+
+
+def merging(rows: int) -> dict[str, Any]:
+    """Make a config under which Triton waits for so many rows, and for no more of them."""
+    delayed = {"preferred_batch_size": [rows], "max_queue_delay_microseconds": 20_000_000}
+    return {"max_batch_size": 4 * rows, "dynamic_batching": delayed}
 
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """A client of one protocol that takes and gives torch tensors."""
+    """A client of one protocol that takes and gives torch tensors, and strings as arrays of bytes."""
 
     library: Any
     connection: Any
 
-    def infer(
-        self, model: str, inputs: Mapping[str, torch.Tensor], outputs: list[str] | None = None
-    ) -> dict[str, torch.Tensor]:
+    def infer(self, model: str, inputs: Mapping[str, Any], outputs: list[str] | None = None) -> dict[str, Any]:
         """Ask a model for some of its outputs, or all; raises InferenceServerException with the server's text."""
         requested = None if outputs is None else [self.library.InferRequestedOutput(name) for name in outputs]
         answer = self.connection.infer(model, [self._input(*item) for item in inputs.items()], outputs=requested)
-        return {name: _as_tensor(answer.as_numpy(name)) for name in _output_names(answer)}
+        return {name: _as_value(answer.as_numpy(name)) for name in _output_names(answer)}
 
-    def failure(self, model: str, inputs: Mapping[str, torch.Tensor]) -> str:
+    def failure(self, model: str, inputs: Mapping[str, Any], outputs: list[str] | None = None) -> str:
         """Ask a model that must not answer; returns the error's text."""
         with pytest.raises(InferenceServerException) as caught:
-            self.infer(model, inputs)
+            self.infer(model, inputs, outputs)
         return str(caught.value.message())
 
     def is_ready(self, model: str) -> bool:
         """Return whether the server calls a model ready."""
         return bool(self.connection.is_model_ready(model))
 
-    def _input(self, name: str, tensor: torch.Tensor) -> Any:
-        array = _as_array(tensor)
-        infer_input = self.library.InferInput(name, list(tensor.shape), np_to_triton_dtype(array.dtype))
+    def _input(self, name: str, value: Any) -> Any:
+        array = _as_array(value) if isinstance(value, torch.Tensor) else value
+        infer_input = self.library.InferInput(name, list(value.shape), np_to_triton_dtype(array.dtype))
         return infer_input.set_data_from_numpy(array)
 
 
@@ -111,10 +126,19 @@ def _as_array(tensor: torch.Tensor) -> Any:
     return tensor.numpy()
 
 
-def _as_tensor(array: Any) -> torch.Tensor:
+def _as_value(array: Any) -> Any:
+    if array.dtype == np.object_:
+        return array
     if array.dtype == ml_dtypes.bfloat16:
         return torch.from_numpy(array.view("int16").copy()).view(torch.bfloat16)
     return torch.from_numpy(array.copy())
+
+
+def texts(*contents: str | bytes) -> Any:
+    """Make an array of strings as clients send them, in one dimension."""
+    array = np.empty(len(contents), dtype=np.object_)
+    array[:] = [text.encode() if isinstance(text, str) else text for text in contents]
+    return array
 
 
 def connect(server: Server, protocol: str) -> Client:
@@ -124,15 +148,15 @@ def connect(server: Server, protocol: str) -> Client:
     return Client(library, library.InferenceServerClient(url))
 
 
-Answer = dict[str, torch.Tensor] | str  # the outputs, or the text of the error
+Answer = dict[str, Any] | str  # the outputs, or the text of the error
 
 
 def infer_at_once(
-    server: Server, model: str, requests: Sequence[Mapping[str, torch.Tensor]], outputs: list[str] | None = None
+    server: Server, model: str, requests: Sequence[Mapping[str, Any]], outputs: list[str] | None = None
 ) -> list[Answer]:
     """Send requests at the same time, each from a client of its own, over HTTP and gRPC in turn."""
 
-    def infer(number: int, inputs: Mapping[str, torch.Tensor]) -> Answer:
+    def infer(number: int, inputs: Mapping[str, Any]) -> Answer:
         client = connect(server, ("http", "grpc")[number % 2])
         with client.connection:
             try:
@@ -142,6 +166,18 @@ def infer_at_once(
 
     with ThreadPoolExecutor(len(requests)) as pool:
         return list(pool.map(infer, range(len(requests)), requests))
+
+
+def assert_equal(answer: Answer, expected: Mapping[str, Any]) -> None:
+    """Compare an answer with tensors, and with lists of bytes or text for strings."""
+    assert isinstance(answer, dict), answer
+    assert answer.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, torch.Tensor):
+            assert answer[name].dtype is value.dtype, name
+            assert torch.equal(answer[name], value), name
+        else:
+            assert answer[name].ravel().tolist() == texts(*value).tolist(), name
 
 
 @dataclass(frozen=True, slots=True)

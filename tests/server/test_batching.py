@@ -12,18 +12,19 @@ from triton_pytorch.examples.nested.nested_model import INPUT_PATHS, OUTPUT_PATH
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.packages import package_paths
-from triton_pytorch.tests.server.conftest import StartServer, connect, infer_at_once, statistics, write_model
+from triton_pytorch.tests.server.conftest import (
+    StartServer,
+    connect,
+    infer_at_once,
+    merging,
+    statistics,
+    write_model,
+)
 
 CLIENTS, REQUESTS, SPACING = 32, 2000, 64
 ROWS = (1, 3, 2, 1, 1)  # of requests that run together
 
 Tensors = Sequence[torch.Tensor]
-
-
-def merging(rows: int) -> dict[str, Any]:
-    """Make a config under which Triton waits for so many rows, and for no more of them."""
-    delayed = {"preferred_batch_size": [rows], "max_queue_delay_microseconds": 20_000_000}
-    return {"max_batch_size": 4 * rows, "dynamic_batching": delayed}
 
 
 def values(*shape: int, number: int, kind: int = 0) -> torch.Tensor:
