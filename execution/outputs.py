@@ -86,9 +86,11 @@ class TensorOutput:
                 f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}, but the model returned strings: "
                 "write data_type: TYPE_STRING in config.pbtxt"
             )
+        if result.layout is not torch.strided:
+            raise ModelRunError(f"output '{self.name}' is of layout {result.layout}: return it with .to_dense()")
         if result.dtype is not self.dtype:
             raise ModelRunError(self._wrong_type(result.dtype))
-        return result
+        return result.resolve_neg()  # of a view of the negatives, such as `.conj().imag`, DLPack tells only the memory
 
     def _cut_into_shapes(self, result: torch.Tensor, sources: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
         shapes = [(source.shape[0], *self._dims_after(source)) for source in sources if source is not None]
@@ -175,7 +177,7 @@ def _present(results: Results, leaf: int, name: str) -> Any:
     if isinstance(result, ModelRunError):
         raise result
     if result is None:
-        raise ModelRunError(f"output '{name}' is None in this model's result: remove it from config.pbtxt")
+        raise ModelRunError(f"output '{name}' is None in this answer: if it always is, remove it from config.pbtxt")
     return result
 
 

@@ -75,7 +75,9 @@ class Responder:
 
     def _response(self, reading: Reading, index: int, parts: Parts) -> Any:
         tensors = []
-        for name in reading.requested:
+        for name in self._outputs:  # in their order, so that it is the first fault that is told
+            if name not in reading.requested:
+                continue
             part = parts[name]
             if isinstance(part, ModelRunError):
                 self.log_once(name, str(part))

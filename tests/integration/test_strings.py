@@ -86,7 +86,7 @@ def test_strings_of_several_dimensions_are_refused() -> None:
         (lambda words, x: [x, x], "output 'OUTPUT__0' is declared TYPE_STRING, but the model returned a tensor"),
         (lambda words, x: [words, words], "output 'OUTPUT__1' is declared TYPE_FP32, but the model returned strings"),
         (lambda words, x: [words[:-1], x], "output 'OUTPUT__0' is not batched: 2 rows went in and 1 row came out"),
-        (lambda words, x: [None, x], "output 'OUTPUT__0' is None in this model's result"),
+        (lambda words, x: [None, x], "output 'OUTPUT__0' is None in this answer"),
     ],
 )
 def test_what_is_not_as_declared_is_refused(function: Any, sentence: str) -> None:
