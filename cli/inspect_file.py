@@ -31,7 +31,7 @@ class _Parser(argparse.ArgumentParser):
 def _parser() -> _Parser:
     parser = _Parser(
         prog="python DIRECTORY_OF_THIS_BACKEND inspect",
-        description="Say what a file is; of a package: what its model takes and returns, and what it was built for.",
+        description="Say what a file is; of a package or TorchScript archive: what its model takes and returns.",
         epilog="Exit code 0: the file was described, also if it cannot be served. 2: it is missing or damaged.",
         allow_abbrev=False,
     )

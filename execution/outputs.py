@@ -86,8 +86,11 @@ class TensorOutput:
                 f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}, but the model returned strings: "
                 "write data_type: TYPE_STRING in config.pbtxt"
             )
-        if result.layout is not torch.strided:
-            raise ModelRunError(f"output '{self.name}' is of layout {result.layout}: return it with .to_dense()")
+        if result.layout is not torch.strided or result.is_nested:
+            kind = "nested" if result.is_nested else f"of layout {result.layout}"
+            raise ModelRunError(f"output '{self.name}' is {kind}: expected a dense tensor")
+        if not result.data_ptr() and result.numel():  # of a meta tensor, or of zeros that torch did not write down
+            raise ModelRunError(f"output '{self.name}' has no memory (device {result.device}): return a copy of it")
         if result.dtype is not self.dtype:
             raise ModelRunError(self._wrong_type(result.dtype))
         return result.resolve_neg()  # of a view of the negatives, such as `.conj().imag`, DLPack tells only the memory

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from triton_pytorch.formats.files import DEFAULT_FILE_NAMES
-from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
+from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, WHAT_IS_SERVED, Kind, identify
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
 from triton_pytorch.io_naming.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.sizes import Size, open_size
@@ -27,10 +27,6 @@ _REMEDIES = {
     Kind.PYTHON_SOURCE: f"not served by this version, so make a package of its module with {HOW_TO_MAKE_A_PACKAGE}",
     Kind.CHECKPOINT: f"load it into its module, and make a package of that with {HOW_TO_MAKE_A_PACKAGE}",
 }
-_EXPECTED = (
-    f"expected an AOTInductor package, made with {HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made with "
-    f"{HOW_TO_MAKE_A_SCRIPT}"
-)
 # Not what somebody wrote, but what a copy has left of it: there is nothing to describe.
 _DAMAGED = {
     Kind.EMPTY: "empty: copy it again",
@@ -94,7 +90,7 @@ def describe_file(path: Path, model_name: str | None = None) -> DescribedFile:
         return DescribedFile(file, kind, kind.value, script=describe_script(file))
     if kind in _DAMAGED:
         raise ArtifactError(f"'{file}' is {_DAMAGED[kind]}")
-    remedy = _REMEDIES.get(kind, _EXPECTED)
+    remedy = _REMEDIES.get(kind, f"expected {WHAT_IS_SERVED}")
     return DescribedFile(file, kind, f"{kind.value}: {remedy}")
 
 

@@ -9,7 +9,10 @@ from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.model_config.parameters import ModelFormat
 
 HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
-HOW_TO_MAKE_A_SCRIPT = "torch.jit.script or torch.jit.trace, and .save"
+WHAT_IS_SERVED = (
+    f"an AOTInductor package, made by {HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made by torch.jit.script or "
+    "torch.jit.trace, and .save"
+)
 
 _HEAD_BYTES = 4096
 _ZIP_ENTRY = b"PK\x03\x04"

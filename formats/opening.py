@@ -10,7 +10,7 @@ import torch
 from triton_pytorch.artifact_store.location import locate_store
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.formats.files import find_artifact
-from triton_pytorch.formats.kinds import FORMATS, HOW_TO_MAKE_A_PACKAGE, HOW_TO_MAKE_A_SCRIPT, Kind, identify
+from triton_pytorch.formats.kinds import FORMATS, WHAT_IS_SERVED, Kind, identify
 from triton_pytorch.model_config.configuration import Instance
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
@@ -24,10 +24,6 @@ from triton_pytorch.torchscript_loader.script import ScriptModel, open_script
 
 # The platforms of each kind that is served, the usual one first.
 _PLATFORMS = {Kind.PACKAGE: ("torch_aoti",), Kind.TORCHSCRIPT: ("pytorch_libtorch", "libtorch")}
-_SERVED = (
-    f"expected an AOTInductor package, made by {HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made by "
-    f"{HOW_TO_MAKE_A_SCRIPT}"
-)
 # Models that a later version serves; they get another sentence than files that are no models.
 _MODELS_OF_LATER_VERSIONS = (Kind.EXPORTED_PROGRAM, Kind.PYTHON_SOURCE)
 
@@ -50,9 +46,11 @@ def open_model(instance: Instance) -> OpenedModel:
     path = find_artifact(instance)
     kind = identify(path)
     if kind in _MODELS_OF_LATER_VERSIONS:
-        raise UnsupportedError(f"'{path}' is {kind.value}, which this version does not serve: {_SERVED}")
+        raise UnsupportedError(
+            f"'{path}' is {kind.value}, which this version does not serve: expected {WHAT_IS_SERVED}"
+        )
     if kind not in _PLATFORMS:
-        raise ArtifactError(f"'{path}' is {kind.value}: {_SERVED}")
+        raise ArtifactError(f"'{path}' is {kind.value}: expected {WHAT_IS_SERVED}")
     _check_platform(instance, kind)
     settings = apply_settings(instance.config, FORMATS[kind])
     device = device_of_instance(instance)

@@ -47,6 +47,11 @@ def agree(config: ModelConfig, inputs: Sequence[Leaf], outputs: Sequence[Leaf]) 
     if not config.outputs:
         names = listed([str(leaf) for leaf in outputs])
         faults.append(f"the config declares no output, so that nothing would be answered: the model has {names}")
+    if config.max_batch_size and not config.inputs:
+        faults.append(
+            f"the config has max_batch_size: {config.max_batch_size} and declares no input, so that no request has a "
+            "number of rows: set max_batch_size: 0"
+        )
     faults += [fault for tensor, leaf in bound for fault in input_faults(tensor, leaf, config.max_batch_size)]
     faults += rules.faults
     if faults:

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.artifact_store.archive import open_archive
-from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError
+from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError, UnsupportedError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 from triton_pytorch.torchscript_loader.failures import reason
 
@@ -43,7 +43,7 @@ def load_archive(archive: Path, location: torch.device | None) -> Any:
             module = _load(archive, location)
         except torch.OutOfMemoryError as error:
             raise PlacementError(f"'{archive}' does not fit into the memory of its device: {reason(error)}") from error
-        except (RuntimeError, torch.jit.Error) as error:
+        except (RuntimeError, UnicodeDecodeError, torch.jit.Error) as error:
             imported.add(_import_missing_library(archive, error, imported))
         else:
             # The C++ backend runs an archive in the mode that it was saved in, which is forgotten easily: then
@@ -79,17 +79,14 @@ def _import_missing_library(archive: Path, error: Exception, imported: set[str])
     library = _LIBRARIES.get(namespace)
     if library is None:
         raise ArtifactError(
-            f"{uses}: name the shared library that registers it in the parameter CUSTOM_OP_LIBRARIES"
+            f"{uses}: this version finds the operators of {listed(sorted(set(_LIBRARIES.values())))} only"
         ) from error
     if library in imported:
         raise ArtifactError(
             f"{uses}, and the {library} that is installed too: install the one it was made with"
         ) from error
     if find_spec(library) is None:
-        raise ArtifactError(
-            f"{uses} without {library}: install the {library} of this torch, or name a shared library that registers "
-            "the operator in the parameter CUSTOM_OP_LIBRARIES"
-        ) from error
+        raise ArtifactError(f"{uses} without {library}: install the {library} of this torch") from error
     try:
         import_module(library)
     except Exception as failure:
@@ -113,4 +110,9 @@ def find_method(module: Any, name: str) -> Any:
             f"the model has no method '{name}': name one of {listed(names)} in the parameter MODULE_METHOD_NAME"
             f"{did_you_mean(name, names)}"
         )
-    return getattr(module, name)
+    if name == "forward" and (module._c._get_forward_hooks() or module._c._get_forward_pre_hooks()):
+        raise UnsupportedError(
+            "the module has forward hooks of its own, which a call of its method leaves out: script a module that "
+            "calls this one"
+        )
+    return module._c._get_method(name)  # by getattr, some names are those of the module's own attributes

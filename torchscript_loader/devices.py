@@ -29,7 +29,9 @@ def baked_device_warnings(baked: Sequence[str], device: torch.device) -> list[st
     if not others:
         return []
     pinned = (
-        f", or pin the instance group to {others[0]} ({_group(torch.device(others[0]))})" if len(others) == 1 else ""
+        f", or pin the instance group to {others[0]} ({_group(torch.device(others[0]))})"
+        if len(others) == 1 and torch.device(others[0]).type in ("cpu", "cuda")
+        else ""
     )
     warning = (
         f"the model's code names {listed(others)}, as tracing makes it, but this instance runs on {device}, so that "

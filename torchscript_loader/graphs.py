@@ -36,15 +36,19 @@ class Parts:
 
 
 def read_keys(dictionary: Value) -> Keys:
-    """Return the keys that a graph reads from one of its inputs; they are known where the code spells them out."""
+    """Return the keys that a graph reads from one of its inputs; they are known where the code spells them out.
+
+    Where the code may put entries itself, it may have put those that it reads.
+    """
     required: dict[str, None] = {}
     optional: dict[str, None] = {}
     are_all = True
+    is_only_read = all(use.offset == 0 and use.user.kind() in _LOOKS for use in dictionary.uses())
     for use in dictionary.uses():
         key = _constant_text(use.user.inputsAt(1)) if use.offset == 0 and use.user.kind() in _READS else None
         if key is None:
             are_all = are_all and use.user.kind() == "aten::len"
-        elif use.user.kind() == "aten::__getitem__" and _is_unconditional(use.user):
+        elif is_only_read and use.user.kind() == "aten::__getitem__" and _is_unconditional(use.user):
             required[key] = None
         else:
             optional[key] = None

@@ -49,6 +49,59 @@ class ReadsKeys(nn.Module):
         return result
 
 
+class PutsKeys(nn.Module):
+    """A dictionary that gets entries of the code's own before it is read."""
+
+    def forward(self, options: dict[str, Tensor]) -> Tensor:
+        if "b" not in options:
+            options["b"] = options["a"] * 10
+        return options["a"] + options["b"]
+
+
+class GrowsWithin(nn.Module):
+    """A list that grows, sometimes, inside another container; what comes behind it moves."""
+
+    def forward(self, x: Tensor) -> tuple[list[Tensor], Tensor]:
+        inner = [x, x + 1]
+        outer = [inner]
+        if bool(x.sum() > 0):
+            outer[0].append(x + 2)
+        return inner, x * 100
+
+
+class GrowsAsValue(nn.Module):
+    """The same, inside a dictionary whose values are changed."""
+
+    def forward(self, x: Tensor) -> tuple[list[Tensor], Tensor]:
+        inner = [x, x + 1]
+        holder = {"k": inner}
+        for value in holder.values():
+            value.append(x + 2)
+        return inner, x * 100
+
+
+class TwoResults(nn.Module):
+    """Two dictionaries, each with entries of its own."""
+
+    def forward(self, x: Tensor) -> tuple[dict[str, Tensor], dict[str, Tensor]]:
+        one = {"a": x}
+        other = {"b": x * 2}
+        one["c"] = x * 3
+        other["d"] = x * 4
+        return one, other
+
+
+class PutsSometimes(nn.Module):
+    """An entry that is there in some answers only, before one that always is."""
+
+    def forward(self, x: Tensor) -> dict[str, Tensor]:
+        result: dict[str, Tensor] = {}
+        if bool(x.sum() > 0):
+            result["first"] = x
+        result["second"] = x * 2
+        return result
+
+
 class KeysInSubmodule(nn.Module):
     """The keys are read a call further down, behind another argument."""
 

@@ -398,3 +398,41 @@ def test_a_response_that_cannot_be_made_is_an_answer_of_its_own(broken: str) -> 
         responder._new_response = refuse
     answers = served.execute(*[served.request(row(value)) for value in (1, 2)])
     assert answers == ["INTERNAL: internal error in model 'm': see the server's log"] * 2
+
+
+def test_an_output_that_one_answer_lacks_is_not_lent_by_another() -> None:
+    def sometimes(x: torch.Tensor) -> Sequence[Any]:
+        return [x, x * 2 if bool(x.sum() > 0) else ModelRunError("not in this answer")]
+
+    served = a_loop(sometimes, outputs=2)
+    for _ in range(4):
+        answers = served.execute(*[served.request(row(value)) for value in (1, -1, 2)])
+        assert [answers[i]["OUTPUT__1"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[4.0, 4.0]]]
+        assert answers[1] == "INTERNAL: model 'm': not in this answer"
+
+
+def test_an_output_that_is_the_same_for_everybody_does_not_keep_the_others_apart_for_ever() -> None:
+    served = a_loop(lambda x: [x * 2, torch.ones_like(x)], outputs=2)
+    for number in range(12):
+        served.model.calls.clear()
+        answers = served.execute(*[served.request(row(number + value)) for value in (1, 2)])
+        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0 * (number + v)] * 2] for v in (1, 2)]
+        assert [answer["OUTPUT__1"].tolist() for answer in answers] == [[[1.0, 1.0]]] * 2
+    assert served.model.calls == [2]
+
+
+@pytest.mark.parametrize(
+    "result", [torch.ones(1, 2).to_sparse(), torch.ones(1, 2, device="meta"), torch._efficientzerotensor([1, 2])]
+)
+def test_results_without_plain_memory_are_refused_in_one_sentence(result: torch.Tensor) -> None:
+    served = a_loop(lambda x: [result])
+    (answer,) = served.execute(served.request(row(1)))
+    assert answer.startswith("INTERNAL: model 'm': output 'OUTPUT__0' ")
+    assert "internal error" not in answer
+
+
+def test_a_view_of_negatives_leaves_with_its_sign() -> None:
+    served = a_loop(lambda x: [torch._neg_view(x)])
+    for _ in range(3):
+        (answer,) = served.execute(served.request(row(3)))
+        assert answer["OUTPUT__0"].tolist() == [[-3.0, -3.0]]

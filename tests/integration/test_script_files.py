@@ -12,7 +12,7 @@ import torch
 from torch import Tensor, nn
 
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError
+from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError, UnsupportedError
 from triton_pytorch.tests.assets import scripts
 from triton_pytorch.tests.assets.archives import rewritten, with_text
 from triton_pytorch.tests.integration.script_models import answer, opened, strings
@@ -68,6 +68,21 @@ class Minimum(nn.Module):
 
     def forward(self, boxes: Tensor, scores: Tensor) -> Tensor:
         return torch.minimum(boxes, scores)
+
+
+class NamedCode(nn.Module):
+    """A method whose name every script module has for something else."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def code(self, x: Tensor) -> Tensor:
+        return 2 * x
+
+
+def _times_a_hundred(module: nn.Module, inputs: tuple[Tensor, Tensor], output: Tensor) -> Tensor:
+    return output * 100
 
 
 def with_operator(directory: Path, operator: str) -> Path:
@@ -151,8 +166,7 @@ class TestOperators:
         archive = with_operator(tmp_path, "torchaudio.of_tests")
         assert refusal(archive) == (
             f"'{archive}' uses torchaudio::of_tests, which torch {torch.__version__} lacks without torchaudio: install"
-            " the torchaudio of this torch, or name a shared library that registers the operator in the parameter"
-            " CUSTOM_OP_LIBRARIES"
+            " the torchaudio of this torch"
         )
 
     def test_of_a_library_that_cannot_be_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,8 +189,8 @@ class TestOperators:
     def test_of_nobody_knows_whom(self, tmp_path: Path) -> None:
         archive = with_operator(tmp_path, "mine.of_tests")
         assert refusal(archive) == (
-            f"'{archive}' uses mine::of_tests, which torch {torch.__version__} lacks: name the shared library that"
-            " registers it in the parameter CUSTOM_OP_LIBRARIES"
+            f"'{archive}' uses mine::of_tests, which torch {torch.__version__} lacks: this version finds the"
+            " operators of torchaudio, torchtext, torchvision only"
         )
 
     def test_a_class_of_a_library(self, tmp_path: Path) -> None:
@@ -184,6 +198,27 @@ class TestOperators:
         call = b'torch.minimum(__torch__.torch.classes.mine.Kept("a").next(), '
         archive = with_text(source, tmp_path / "m.pt", b"torch.minimum(", call, ending=".py")
         assert "uses mine::Kept, which torch" in refusal(archive)
+
+
+class TestWhatAMethodLeavesOut:
+    def test_hooks_of_the_module(self, tmp_path: Path) -> None:
+        module = Minimum()
+        module.register_forward_hook(_times_a_hundred)
+        with pytest.raises(UnsupportedError, match="has forward hooks of its own"):
+            opened(scripts.scripted(module, tmp_path / "m.pt"), ["boxes", "scores"], ["RESULT"])
+
+    def test_a_method_named_like_an_attribute_of_every_module(self, tmp_path: Path) -> None:
+        model = opened(scripts.scripted(NamedCode(), tmp_path / "m.pt"), ["x"], ["RESULT"], method="code")
+        assert answer(model, {"x": torch.ones(2)})["RESULT"].tolist() == [2.0, 2.0]
+
+    def test_a_version_that_is_no_text(self, tmp_path: Path) -> None:
+        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
+        archive = rewritten(
+            source,
+            tmp_path / "m.pt",
+            lambda name, content: (name, b"\xff\xfe" if name.endswith("version") else content),
+        )
+        assert refusal(archive).startswith(f"'{archive}' cannot be loaded by torch")
 
 
 class TestDevices:

@@ -104,6 +104,13 @@ class TestDictionaries:
         assert_equal(answer(model, {"a": X, "b": Y}), {"difference": X - Y})
         assert_equal(answer(model, {"a": X, "b": Y, "bias": Z}), {"difference": X - Y + Z})
 
+    @pytest.mark.parametrize("declared", [["a"], ["a", "b"], ["a", tensor_config("b", optional=True)]])
+    def test_a_key_that_the_code_may_put_itself(self, archive: Archive, declared: list[Any]) -> None:
+        model = opened(archive("PutsKeys"), declared, ["RESULT"])
+        assert torch.equal(answer(model, {"a": X})["RESULT"], 11 * X)
+        if len(declared) > 1:
+            assert torch.equal(answer(model, {"a": X, "b": Y})["RESULT"], X + Y)
+
     def test_read_in_a_submodule(self, archive: Archive) -> None:
         model = opened(archive("KeysInSubmodule"), ["b", tensor_config("shift", optional=True), "x", "a"], ["RESULT"])
         assert [leaf.names[0] for leaf in model.inputs] == ["x", "b", "a", "shift"]
@@ -449,6 +456,20 @@ def test_a_model_that_fails_says_why_in_one_line(archive: Archive, how: int, exp
     with pytest.raises(ModelRunError, match=f"^{re.escape(expected)}$"):
         answer(model, {"how": torch.tensor(how), "x": torch.tensor([9.0, 0.0, 0.0])})
     assert torch.equal(answer(model, {"how": torch.tensor(0), "x": X})["RESULT"], X)
+
+
+@pytest.mark.parametrize(
+    ("name", "count"), [("GrowsWithin", 4), ("GrowsAsValue", 4), ("TwoResults", 4), ("PutsSometimes", 2)]
+)
+@pytest.mark.parametrize("sign", [1, -1])
+def test_leaves_by_index_are_where_the_answer_has_them(archive: Archive, name: str, count: int, sign: int) -> None:
+    x = sign * torch.tensor([1.0, 2.0])
+    leaves = torch.utils._pytree.tree_leaves(getattr(scripts, name)()(x))
+    model = opened(archive(name), ["x"], [f"OUTPUT__{index}" for index in range(count)])
+    answers = answer(model, {"x": x})
+    for index, expected in enumerate(leaves):
+        assert torch.equal(answers[f"OUTPUT__{index}"], expected)
+    assert all(isinstance(answers[f"OUTPUT__{index}"], ModelRunError) for index in range(len(leaves), count))
 
 
 class TestBehindTheRunLoop:

@@ -10,7 +10,7 @@ from triton_pytorch.cli.commands import run
 
 COMPILE = "torch._inductor.aoti_compile_and_package"
 HOW = f"torch.export.export and {COMPILE}"
-OR_A_SCRIPT = ", or a TorchScript archive, made with torch.jit.script or torch.jit.trace, and .save"
+OR_A_SCRIPT = ", or a TorchScript archive, made by torch.jit.script or torch.jit.trace, and .save"
 CHECKPOINT = (
     "a checkpoint or pickled module (torch.save), which holds no program: load it into its module, and make a "
     f"package of that with {HOW}"
@@ -61,7 +61,7 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
         (
             ("word/document.xml",),
             "other_archive",
-            "a zip archive without a model: expected an AOTInductor package, made with " + HOW + OR_A_SCRIPT,
+            "a zip archive without a model: expected an AOTInductor package, made by " + HOW + OR_A_SCRIPT,
         ),
     ],
 )
