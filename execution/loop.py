@@ -123,24 +123,27 @@ class RunLoop:
         """Answer a group with one call; where that does not serve all, each of its requests with a call of its own."""
         proof = self._proofs[self._reader.optional_inputs(group[0])]
         if proof.doubtful:
-            group = self._answer_doubtful(proof, group, answers)
+            group = self._answer_doubtful(proof, group, answers, is_last_call=is_last_call)
         if len(group) == 1:
             self._answer_alone(group[0], answers, is_last_call=is_last_call)
         elif group:
             self._answer_together(group, answers, is_last_call=is_last_call)
 
-    def _answer_doubtful(self, proof: Proof, group: list[Reading], answers: list[Any]) -> list[Reading]:
+    def _answer_doubtful(
+        self, proof: Proof, group: list[Reading], answers: list[Any], *, is_last_call: bool
+    ) -> list[Reading]:
         """Answer the requests for outputs that were not seen to be batched; return those that need no such care."""
         if len(group) == 1 and not proof.learns_from(group[0]):
             return group
         asking = [reading for reading in group if not proof.doubtful.isdisjoint(reading.requested)]
+        others = [] if len(asking) == len(group) else [reading for reading in group if reading not in asking]
         if proof.can_share(asking):
-            self._answer_together(asking, answers, is_last_call=False)
+            self._answer_together(asking, answers, is_last_call=is_last_call and not others)
         else:
             served = [one for reading in asking if (one := self._served_alone(proof, reading, answers)) is not None]
             for one in proof.examine(served):
                 self._responder.respond([one.reading], one.parts, answers)
-        return [reading for reading in group if reading not in asking]
+        return others
 
     def _served_alone(self, proof: Proof, reading: Reading, answers: list[Any]) -> Served | None:
         """Return what a call of its own gives a request, or None once it is told why there is nothing."""
