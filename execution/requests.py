@@ -67,17 +67,21 @@ class RequestReader:
             RequestError: an input is missing or no text, or its sizes are not what the model takes.
         """
         leaves = self._no_leaves.copy()
-        for tensor in request.inputs():
+        leaf_of, strings = self._leaf_of, self._strings
+        inputs = request.inputs()
+        for tensor in inputs:
             name = tensor.name()
-            leaves[self._leaf_of[name]] = (
-                read_strings(tensor) if name in self._strings else from_dlpack(tensor.to_dlpack())
-            )
-        missing = [name for leaf, name in self._required.items() if leaves[leaf] is None]
-        if missing:
-            raise RequestError(f"the request lacks input {', '.join(missing)}")
+            leaves[leaf_of[name]] = read_strings(tensor) if name in strings else from_dlpack(tensor.to_dlpack())
+        if len(inputs) < len(leaf_of):
+            self._check_complete(leaves)
         rows = self._rows(leaves) if self._is_batched else 1
         check_shapes(leaves, self._rules)
         return Reading(position, leaves, rows, request.requested_output_names())
+
+    def _check_complete(self, leaves: Leaves) -> None:
+        missing = [name for leaf, name in self._required.items() if leaves[leaf] is None]
+        if missing:
+            raise RequestError(f"the request lacks input {', '.join(missing)}")
 
     def mergeable(self, readings: list[Reading]) -> list[list[Reading]]:
         """Return the requests in groups that one call can serve, groups and requests in the order in which they came.

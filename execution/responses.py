@@ -2,7 +2,7 @@
 
 import traceback
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import torch
 
@@ -53,9 +53,15 @@ class Responder:
 
     def respond(self, group: Sequence[Reading], parts: Parts, answers: list[Any]) -> None:
         """Answer each request of a group with its parts."""
+        missing = faults(parts)
+        made = [(name, self._to_triton[name], cast("list[Any]", parts[name])) for name in parts.keys() - missing]
         for index, reading in enumerate(group):
             try:
-                answers[reading.position] = self._response(reading, index, parts)
+                if missing:
+                    self._raise_first(missing, reading)
+                answers[reading.position] = self._new_response(
+                    [to_triton(part[index]) for name, to_triton, part in made if name in reading.requested]
+                )
             except Exception as error:
                 answers[reading.position] = self.failure(error)
 
@@ -73,17 +79,13 @@ class Responder:
             self._logged.add(topic)
             self._triton.logger.log_error(f"model '{self._model_name}': {text}")
 
-    def _response(self, reading: Reading, index: int, parts: Parts) -> Any:
-        tensors = []
-        for name in self._outputs:  # in their order, so that it is the first fault that is told
-            if name not in reading.requested:
-                continue
-            part = parts[name]
-            if isinstance(part, ModelRunError):
-                self.log_once(name, str(part))
-                raise ModelRunError(str(part))  # another one: what is raised is kept alive by where it was raised
-            tensors.append(self._to_triton[name](part[index]))
-        return self._new_response(tensors)
+    def _raise_first(self, missing: Mapping[str, ModelRunError], reading: Reading) -> None:
+        """Raise the first fault, in the order of the config, that a request is concerned with."""
+        for name in self._outputs:
+            if name in missing and name in reading.requested:
+                self.log_once(name, str(missing[name]))
+                # Another one: what is raised is kept alive by where it was raised, with the tensors there.
+                raise ModelRunError(str(missing[name]))
 
     def _error(self, message: str, code: str) -> Any:
         error = self._triton.error
