@@ -5,15 +5,19 @@ server carries as well, under names of the wheel's own.
 """
 
 import asyncio
+import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sysconfig
+import tempfile
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
+from itertools import cycle
 from math import prod
 from pathlib import Path
 
@@ -33,11 +37,15 @@ _METHOD = "/inference.GRPCInferenceService/ModelInfer"
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """Requests of zeros to one model, `concurrency` of them in flight; `inputs` are FP32 shapes, rows first."""
+    """Requests to one model, `concurrency` of them in flight; `inputs` are FP32 shapes, rows first.
+
+    They take turns in as many kinds as `kinds` says: all numbers of the first are 0, of the next 1, and so on.
+    """
 
     model: str
     inputs: Mapping[str, tuple[int, ...]]
     concurrency: int
+    kinds: int = 1
 
     @property
     def rows(self) -> int:
@@ -99,11 +107,21 @@ class PerfAnalyzer:
 
     def requests_per_second(self, url: str, load: Load) -> float:
         """Return the throughput over three windows; raises RuntimeError, with its output, where it measures none."""
+        with tempfile.NamedTemporaryFile("w", suffix=".json", encoding="utf-8") as data:
+            kinds = [
+                {name: [float(kind)] * prod(shape[1:]) for name, shape in load.inputs.items()}
+                for kind in range(load.kinds)
+            ]
+            json.dump({"data": kinds}, data)
+            data.flush()
+            return self._measured(url, load, data.name)
+
+    def _measured(self, url: str, load: Load, data: str) -> float:
         output = self._output(
             *("-m", load.model, "-u", url, "-i", "grpc", "-b", str(load.rows)),
             f"--concurrency-range={load.concurrency}:{load.concurrency}",
             # Its default is random bytes: many of these are denormal numbers, which make a model twice as slow.
-            "--input-data=zero",
+            f"--input-data={data if load.kinds > 1 else 'zero'}",
             f"--measurement-interval={_WINDOW_MS}",
             # Three windows, whatever they say: how steady the machine is, the rounds show.
             "--stability-percentage=999",
@@ -138,30 +156,33 @@ def rows_per_second(output: str) -> float:
 
 def ask(url: str, load: Load) -> float:
     """Return how many requests a second our own client got answered; raises grpc.RpcError where one fails."""
-    return asyncio.run(_keep_in_flight(url, _serialised_request(load), load.concurrency))
+    return asyncio.run(
+        _keep_in_flight(url, [_serialised_request(load, kind) for kind in range(load.kinds)], load.concurrency)
+    )
 
 
-async def _keep_in_flight(url: str, request: bytes, concurrency: int) -> float:
+async def _keep_in_flight(url: str, requests: Sequence[bytes], concurrency: int) -> float:
     # grpc itself, since tritonclient builds and serialises the same request anew for each call.
     async with grpc.aio.insecure_channel(url) as channel:
         call = channel.unary_unary(_METHOD)
         start = time.perf_counter() + _OWN_WARM_UP_S
         end = start + _OWN_WINDOW_S
+        in_turn = cycle(requests)
 
         async def keep_asking() -> int:
             asked = 0
             while (now := time.perf_counter()) < end:
-                await call(request)
+                await call(next(in_turn))
                 asked += now >= start
             return asked
 
         return sum(await asyncio.gather(*(keep_asking() for _ in range(concurrency)))) / _OWN_WINDOW_S
 
 
-def _serialised_request(load: Load) -> bytes:
+def _serialised_request(load: Load, kind: int) -> bytes:
     request = service_pb2.ModelInferRequest(model_name=load.model)
     for name, shape in load.inputs.items():
         request.inputs.add(name=name, datatype="FP32", shape=shape)
-        request.raw_input_contents.append(bytes(4 * prod(shape)))
+        request.raw_input_contents.append(struct.pack("<f", kind) * prod(shape))
     serialised: bytes = request.SerializeToString()
     return serialised

@@ -158,7 +158,10 @@ def _compare_with_identity(server: Server, client: Client) -> None:
     for concurrency, target in SHARE_TARGETS.items():
         with progress(f"asking the tiny models, {concurrency} at a time, in {ROUNDS} rounds"):
             identity, package = take_turns(
-                *(asking(client, server, Load(model, _TINY_INPUTS, concurrency)) for model in ("identity", "add_sub"))
+                *(
+                    asking(client, server, Load(model, _TINY_INPUTS, concurrency, kinds=8))
+                    for model in ("identity", "add_sub")
+                )
             )
         print_figure(f"identity model, {concurrency} at a time", f"{median(identity):6.0f} requests/s")
         print_figure(f"add/sub package, {concurrency} at a time", f"{median(package):6.0f} requests/s")
