@@ -156,9 +156,12 @@ def _are_like(requests: Sequence[Leaves], sample: Leaves) -> bool:
 
 
 def _are_copies(leaves: Sequence[Any], expected: torch.Tensor) -> bool:
-    if any(not isinstance(leaf, torch.Tensor) or leaf.shape != expected.shape for leaf in leaves):
-        return False
-    return torch.equal(torch.stack(list(leaves)), expected.expand(len(leaves), *expected.shape))
+    shape = expected.shape
+    for leaf in leaves:
+        if not isinstance(leaf, torch.Tensor) or leaf.shape != shape:
+            return False
+    together = torch.cat(list(leaves)).view(len(leaves), *shape)
+    return torch.equal(together, expected.expand(len(leaves), *shape))
 
 
 def _differ(parts: Sequence[Any]) -> bool:

@@ -44,8 +44,8 @@ class RequestReader:
 
     def __init__(self, config: ModelConfig, contract: Contract, leaf_count: int) -> None:
         declared = list(zip(config.inputs, contract.inputs, strict=True))
-        self._strings = {tensor.name for tensor in config.inputs if tensor.data_type is DataType.STRING}
         self._leaf_of = {tensor.name: leaf for tensor, leaf in declared}
+        self._strings = {leaf for tensor, leaf in declared if tensor.data_type is DataType.STRING}
         self._required = {leaf: tensor.name for tensor, leaf in declared if not tensor.optional}
         self._no_leaves: Leaves = [None] * leaf_count
         self._rules = contract.request_rules
@@ -67,11 +67,11 @@ class RequestReader:
             RequestError: an input is missing or no text, or its sizes are not what the model takes.
         """
         leaves = self._no_leaves.copy()
-        leaf_of, strings = self._leaf_of, self._strings
+        leaf_of = self._leaf_of
         inputs = request.inputs()
         for tensor in inputs:
-            name = tensor.name()
-            leaves[leaf_of[name]] = read_strings(tensor) if name in strings else from_dlpack(tensor.to_dlpack())
+            leaf = leaf_of[tensor.name()]
+            leaves[leaf] = from_dlpack(tensor.to_dlpack()) if leaf not in self._strings else read_strings(tensor)
         if len(inputs) < len(leaf_of):
             self._check_complete(leaves)
         rows = self._rows(leaves) if self._is_batched else 1
