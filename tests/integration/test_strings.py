@@ -1,12 +1,15 @@
 """Strings cross unchanged, merged or not, and one that is no text fails its own request only."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
 
+from triton_pytorch.execution.strings import check_strings_arrive
+from triton_pytorch.model_config.errors import UnsupportedError
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration import fake_triton
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
@@ -101,3 +104,25 @@ def test_a_number_of_strings_that_the_config_fixes_is_held_to() -> None:
     )
     (answer,) = served.execute(a_request(served, [b"one", b"two"]))
     assert "output 'OUTPUT__0' is declared with dims [2], but the model returned 1 strings" in answer
+
+
+class Misreading(fake_triton.Tensor):
+    """What Python backends built before numpy 2 make of its arrays: the first number, again and again."""
+
+    def __init__(self, name: str, data: Any) -> None:
+        super().__init__(name, np.repeat(data[:1], len(data)))
+
+
+def test_a_python_backend_that_misreads_arrays_serves_no_strings() -> None:
+    check_strings_arrive(fake_triton.names())
+    with pytest.raises(UnsupportedError, match="cannot exchange strings with numpy .*: install numpy < 2"):
+        check_strings_arrive(replace(fake_triton.names(), tensor=Misreading))
+
+
+def test_only_models_with_strings_are_asked_whether_strings_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[bool] = []
+    monkeypatch.setattr("triton_pytorch.execution.loop.check_strings_arrive", lambda triton: asked.append(True))
+    function_loop(lambda x: [x], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")])
+    assert asked == []
+    a_loop()
+    assert asked == [True]
