@@ -115,7 +115,7 @@ class Misreading(fake_triton.Tensor):
 
 def test_a_python_backend_that_misreads_arrays_serves_no_strings() -> None:
     check_strings_arrive(fake_triton.names())
-    with pytest.raises(UnsupportedError, match="cannot exchange strings with numpy .*: install numpy < 2"):
+    with pytest.raises(UnsupportedError, match=r"cannot exchange strings with numpy .*: install numpy < 2"):
         check_strings_arrive(replace(fake_triton.names(), tensor=Misreading))
 
 
