@@ -51,7 +51,7 @@ def open_model(instance: Instance) -> OpenedModel:
         )
     if kind not in _PLATFORMS:
         raise ArtifactError(f"'{path}' is {kind.value}: expected {WHAT_IS_SERVED}")
-    _check_platform(instance, kind)
+    _check_platform(instance, path, kind)
     settings = apply_settings(instance.config, FORMATS[kind])
     device = device_of_instance(instance)
     with device_scope(device):
@@ -78,12 +78,12 @@ def _open_package(path: Path, instance: Instance, device: torch.device | None) -
     return open_package(path, instance.config.parameters.aoti_model_name, device, store)
 
 
-def _check_platform(instance: Instance, kind: Kind) -> None:
+def _check_platform(instance: Instance, path: Path, kind: Kind) -> None:
     # Core fills in pytorch_libtorch for `backend: "pytorch"` configs that name no platform: not the user's word.
     is_filled_in_by_core = instance.config.backend == "pytorch" and instance.config.platform == "pytorch_libtorch"
     if instance.config.platform not in ("", *_PLATFORMS[kind]) and not is_filled_in_by_core:
         raise ConfigError(
-            f"platform is '{instance.config.platform}', but the model's file is {kind.value}: "
+            f"platform is '{instance.config.platform}', but '{path}' is {kind.value}: "
             f'expected platform: "{_PLATFORMS[kind][0]}"'
         )
 

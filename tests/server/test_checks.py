@@ -185,7 +185,7 @@ def another_platform(path: Path) -> None:
 HOW = r"expected an AOTInductor package, made by torch\.export\.export and torch\._inductor\.aoti_compile_and_package"
 # What makes the file, and the pattern of what its error's first line has to say behind the file's name.
 WRONG_FILES: dict[Callable[[Path], None], str] = {
-    torchscript: r"ConfigError: platform is 'torch_aoti', but the model's file is a TorchScript archive: expected ",
+    torchscript: r"ConfigError: platform is 'torch_aoti', but '.*' is a TorchScript archive: expected platform: ",
     checkpoint: rf"ArtifactError: '.*' is a checkpoint or pickled module \(torch.save\).*: {HOW}",
     exported_program: r"UnsupportedError: '.*' is an exported program \(torch.export.save\), which this version does ",
     text: rf"ArtifactError: '.*' is a text file: {HOW}",

@@ -182,7 +182,7 @@ WRONG_CONFIGS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, 
         XY,
         ["RESULT"],
         {"platform": "torch_aoti"},
-        "platform is 'torch_aoti', but the model's file is a TorchScript archive: expected platform: \"pytorch_libtorc",
+        'platform_of_packages/1/model.pt\' is a TorchScript archive: expected platform: "pytorch_libtorch"',
     ),
     "no_gpu": (
         scripts.Arithmetic(),
