@@ -23,6 +23,7 @@ from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ModelRunError, first_line
 
 _ALIKE_ENOUGH = 8  # an output that is the same for everybody (a flag) cannot show whose rows are whose
+_COMPARED_TOGETHER = 4096  # numbers in a tensor: copying larger ones to compare them costs more than it saves
 _TRIALS = 3  # for a model that was disturbed once
 # Kernels take other paths for other numbers of rows, and round differently; the rows of others differ by more.
 _TOLERANCE = 1e-3
@@ -136,8 +137,10 @@ class Proof:
 
     def _lose_trials(self, names: set[str], reason: str) -> None:
         for name in names:
+            if not self._trials[name]:
+                continue
             self._trials[name] -= 1
-            if self._trials[name] == 0:
+            if not self._trials[name]:
                 self._responder.log_once(
                     f"proof of {name}",
                     f"requests for output '{name}' are not merged, since {reason}: if its rows depend on one another, "
@@ -146,7 +149,7 @@ class Proof:
 
 
 def _are_like(requests: Sequence[Leaves], sample: Leaves) -> bool:
-    """Return whether all requests have the leaves of a sample; of tensors all are compared at once, which is faster."""
+    """Return whether all requests have the leaves of a sample; small tensors are compared at once, which is faster."""
     return all(
         _are_copies(leaves, expected)
         if isinstance(expected, torch.Tensor)
@@ -156,6 +159,8 @@ def _are_like(requests: Sequence[Leaves], sample: Leaves) -> bool:
 
 
 def _are_copies(leaves: Sequence[Any], expected: torch.Tensor) -> bool:
+    if expected.numel() > _COMPARED_TOGETHER:
+        return all(isinstance(leaf, torch.Tensor) and torch.equal(leaf, expected) for leaf in leaves)
     shape = expected.shape
     for leaf in leaves:
         if not isinstance(leaf, torch.Tensor) or leaf.shape != shape:

@@ -306,6 +306,19 @@ def test_requests_that_are_all_the_same_share_calls_but_prove_nothing() -> None:
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 1.0, 1.0, 2.0)]
 
 
+@pytest.mark.parametrize("size", [2, 5000])
+def test_requests_of_any_size_are_compared_with_the_one_that_was_seen(size: int) -> None:
+    served = a_loop(lambda x: [x.flip(0)], dims=(-1,))
+    served.execute(served.request(torch.ones(1, size)))
+    served.model.calls.clear()
+    served.execute(*[served.request(torch.ones(1, size)) for _ in range(3)])
+    assert served.model.calls == [3]
+    last = torch.ones(1, size)
+    last[0, -1] = 2
+    answers = served.execute(*[served.request(x) for x in (torch.ones(1, size), torch.ones(1, size), last)])
+    assert [float(answer["OUTPUT__0"].sum()) for answer in answers] == [size, size, size + 1]
+
+
 def test_rows_without_numbers_prove_nothing() -> None:
     served = a_loop(lambda x: [x.cumsum(0)], dims=(-1,))
     served.execute(*[served.request(torch.zeros(1, 0)) for _ in range(2)])
@@ -329,20 +342,31 @@ def test_a_model_may_write_to_aligned_memory_before_its_output_is_proven() -> No
     assert served.errors_logged == []
 
 
-def test_a_result_that_cannot_be_compared_is_answered() -> None:
-    class Incomparable(torch.Tensor):
-        @classmethod
-        def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-            if function is torch.allclose:
-                raise RuntimeError("not enough memory")
-            return super().__torch_function__(function, types, args, kwargs or {})  # type: ignore[no-untyped-call]
+class Incomparable(torch.Tensor):
+    @classmethod
+    def __torch_function__(cls, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if function is torch.allclose:
+            raise RuntimeError("not enough memory")
+        return super().__torch_function__(function, types, args, kwargs or {})  # type: ignore[no-untyped-call]
 
+
+def test_a_result_that_cannot_be_compared_is_answered() -> None:
     served = a_loop(lambda x: [(x * 2).as_subclass(Incomparable)])
-    for _ in range(4):
+    for _ in range(6):
+        served.model.calls.clear()
         answers = served.execute(*[served.request(row(value)) for value in (1, 2)])
         assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[4.0, 4.0]]]
+    assert served.model.calls == [1, 1]  # once given up, it stays so
     (line,) = served.errors_logged
     assert "could not be compared (not enough memory)" in line
+
+
+def test_an_output_that_was_given_up_stays_so() -> None:
+    served = a_loop(lambda x: [x.cumsum(0), (x * 2).as_subclass(Incomparable)], outputs=2)
+    for name in ("OUTPUT__0", "OUTPUT__0", "OUTPUT__0", "OUTPUT__1", "OUTPUT__0"):
+        served.model.calls.clear()
+        served.execute(*[served.request(row(value), outputs=[name]) for value in (1, 2)])
+    assert served.model.calls == [1, 1]
 
 
 @pytest.mark.parametrize("count", [1, 3])
