@@ -2,7 +2,7 @@
 
 from triton_pytorch.cli.inspect_script import JsonObject, script_as_json
 from triton_pytorch.formats.describe import DescribedFile, DescribedPackage, data_type_of, open_sizes
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import Direction, OrdinalName
 
 

@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from triton_pytorch.cli.inspect_script import script_parts
 from triton_pytorch.cli.layout import fact, size_text, table
 from triton_pytorch.formats.describe import DescribedFile, DescribedPackage, data_type_of, open_sizes
-from triton_pytorch.io_naming.declarations import bounds_text
-from triton_pytorch.io_naming.leaves import Leaf, shape_text
+from triton_pytorch.contract.input_checks import bounds_text
+from triton_pytorch.contract.leaves import Leaf, shape_text
 from triton_pytorch.io_naming.names import Direction, OrdinalName
 
 _LAYOUTS = {(0, 2, 3, 1): "channels_last", (0, 2, 3, 4, 1): "channels_last_3d"}

@@ -8,10 +8,10 @@ from triton_pytorch.batching.batch_inputs import build_batch_input
 from triton_pytorch.batching.gather import gather
 from triton_pytorch.execution.interfaces import Model
 from triton_pytorch.execution.requests import Reading
-from triton_pytorch.io_naming.contract import Contract
-from triton_pytorch.io_naming.declarations import is_scalar
-from triton_pytorch.io_naming.declared_inputs import declared_inputs
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.binding import Contract
+from triton_pytorch.contract.input_checks import is_scalar
+from triton_pytorch.contract.declared_inputs import declared_inputs
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.model_config.batch_tensors import BatchInput
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 import torch
 
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 
 
 class Model(Protocol):

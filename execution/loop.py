@@ -17,7 +17,7 @@ from triton_pytorch.execution.requests import Reading, RequestReader, check_shap
 from triton_pytorch.execution.responses import Responder, faults
 from triton_pytorch.execution.strings import check_strings_arrive
 from triton_pytorch.formats.opening import open_model
-from triton_pytorch.io_naming.contract import agree
+from triton_pytorch.contract.binding import agree
 from triton_pytorch.model_config.configuration import Instance, ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import CancelledError, ModelRunError, first_line

@@ -12,12 +12,12 @@ from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes
 from triton_pytorch.execution.interfaces import TensorFactory
 from triton_pytorch.execution.requests import Reading
 from triton_pytorch.execution.strings import as_triton_array
-from triton_pytorch.io_naming.contract import Contract
+from triton_pytorch.contract.binding import Contract
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
-from triton_pytorch.model_config.tensors import OPEN
+from triton_pytorch.model_config.tensors import DYNAMIC
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
 from triton_pytorch.torch_runtime.tensors import as_response_output, to_dlpack
 
@@ -65,7 +65,7 @@ class TensorOutput:
         if self.source is not None:
             return self._cut_into_shapes(result, [reading.leaves[self.source] for reading in readings])
         if not self.is_batched:
-            if result.dim() == 0 and self.dims in ((1,), (OPEN,)):
+            if result.dim() == 0 and self.dims in ((1,), (DYNAMIC,)):
                 result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
             self._check_dims(result)
             return [as_response_output(result)]
@@ -107,7 +107,7 @@ class TensorOutput:
 
     def _dims_after(self, source: torch.Tensor) -> list[int]:
         """Return the dims of this output in one request: the declared ones, open ones as the source has them."""
-        return [source.shape[number + 1] if size == OPEN else size for number, size in enumerate(self.dims)]
+        return [source.shape[number + 1] if size == DYNAMIC else size for number, size in enumerate(self.dims)]
 
     def _check_dims(self, result: torch.Tensor) -> None:
         got = result.shape[1:] if self.is_batched else result.shape
@@ -116,7 +116,7 @@ class TensorOutput:
 
     def _are_declared(self, sizes: Sequence[int]) -> bool:
         return len(sizes) == len(self.dims) and all(
-            declared in (OPEN, size) for declared, size in zip(self.dims, sizes, strict=True)
+            declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True)
         )
 
     def _wrong_type(self, dtype: torch.dtype) -> str:
@@ -161,7 +161,7 @@ class StringsOutput:
             rows = [reading.rows for reading in readings]
             _check_rows(self.name, len(strings), sum(rows), self.hint)
             return [strings[end - count : end] for end, count in zip(accumulate(rows), rows, strict=True)]
-        if self.count not in (OPEN, len(strings)):
+        if self.count not in (DYNAMIC, len(strings)):
             raise ModelRunError(
                 f"output '{self.name}' is declared with dims [{self.count}], but the model returned {len(strings)} "
                 "strings: change its dims in config.pbtxt"
@@ -206,7 +206,7 @@ def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, Output
     for tensor, leaf in zip(config.outputs, contract.outputs, strict=True):
         name, dims = tensor.name, tensor.model_dims
         if tensor.data_type is DataType.STRING:
-            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else OPEN, is_batched, hint)
+            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else DYNAMIC, is_batched, hint)
         else:
             dtype = TORCH_DTYPES[tensor.data_type]
             outputs[name] = TensorOutput(name, leaf, dtype, dims, is_batched, hint, sources.get(name))

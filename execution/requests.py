@@ -8,13 +8,13 @@ import torch
 
 from triton_pytorch.execution.interfaces import TritonRequest
 from triton_pytorch.execution.strings import read_strings
-from triton_pytorch.io_naming.contract import Contract
-from triton_pytorch.io_naming.shape_rules import Rule
+from triton_pytorch.contract.binding import Contract
+from triton_pytorch.contract.shape_rules import Rule
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import RequestError
 from triton_pytorch.model_config.suggestions import joined
-from triton_pytorch.model_config.tensors import OPEN
+from triton_pytorch.model_config.tensors import DYNAMIC
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
 Leaves = list[Any]  # for each leaf of the model a tensor, Strings, or None where none was sent
@@ -57,7 +57,7 @@ class RequestReader:
         self._distinctive = [
             (leaf, slice(0) if tensor.is_ragged else slice(1, None))
             for tensor, leaf in declared
-            if tensor.optional or (OPEN in tensor.model_dims and not tensor.is_ragged)
+            if tensor.optional or (DYNAMIC in tensor.model_dims and not tensor.is_ragged)
         ]
 
     def read(self, position: int, request: TritonRequest) -> Reading:

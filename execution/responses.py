@@ -9,7 +9,7 @@ import torch
 from triton_pytorch.execution.interfaces import Triton
 from triton_pytorch.execution.outputs import Results, declare_outputs
 from triton_pytorch.execution.requests import Reading
-from triton_pytorch.io_naming.contract import Contract
+from triton_pytorch.contract.binding import Contract
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import BackendError, ModelRunError
 from triton_pytorch.model_config.file_names import printable

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 from triton_pytorch.formats.files import DEFAULT_FILE_NAMES
 from triton_pytorch.formats.kinds import HOW_TO_MAKE_A_PACKAGE, WHAT_IS_SERVED, Kind, identify
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
-from triton_pytorch.io_naming.sizes import Size, open_size
+from triton_pytorch.contract.leaves import Dimension, Leaf
+from triton_pytorch.contract.sizes import Size, dynamic_size
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError, ConfigError
 from triton_pytorch.model_config.suggestions import listed
@@ -167,7 +167,7 @@ def name_the_batch(inputs: Sequence[Leaf], stated: frozenset[str]) -> tuple[Leaf
 def _plain_name(size: Size) -> str | None:
     """Return the name of a size that is nothing but a name."""
     symbol = next(iter(size.symbols), "")
-    return symbol if size == open_size(symbol) else None
+    return symbol if size == dynamic_size(symbol) else None
 
 
 def _renamed(shape: tuple[Dimension, ...], names: dict[str, str]) -> tuple[Dimension, ...]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName, parse_name
 from triton_pytorch.model_config.errors import NamingError
 from triton_pytorch.model_config.suggestions import did_you_mean, joined, listed

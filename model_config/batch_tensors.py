@@ -12,7 +12,7 @@ from typing import Any
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, joined, listed
-from triton_pytorch.model_config.tensors import OPEN, TensorConfig
+from triton_pytorch.model_config.tensors import DYNAMIC, TensorConfig
 
 # The proto names TYPE_INT32 and TYPE_FP32, and Triton's core refuses others so far; these hold counts just as well.
 _COUNTING_TYPES = (DataType.INT32, DataType.INT64, DataType.FP32, DataType.FP64)
@@ -206,7 +206,7 @@ def _scatter_faults(output: TensorConfig, source: TensorConfig) -> Iterator[str]
             "remove it from batch_output"
         )
     dims, known = output.model_dims, source.model_dims
-    unknown = [number for number, size in enumerate(dims) if size == OPEN and number >= len(known)]
+    unknown = [number for number, size in enumerate(dims) if size == DYNAMIC and number >= len(known)]
     if unknown:
         yield (
             f"output '{output.name}' has dims {list(dims)}, of which batch_output takes the open ones from input "

@@ -8,7 +8,7 @@ from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
-OPEN = -1  # a size that is left to the request
+DYNAMIC = -1  # a size that is left to the request
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from triton_pytorch.io_naming.call_spec import CallSpec, read_call_spec
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import Size, open_size, size_of
+from triton_pytorch.contract.sizes import Size, dynamic_size, size_of
 from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.layouts import NotDenseError, find_layout
@@ -183,7 +183,7 @@ class _LeafReader:
     def _unrelated_size(self, checked: CheckedInput, dimension: int, fixed: int | None) -> Size:
         if fixed is not None:
             return size_of(fixed)
-        return open_size(self.size_names.get((checked.name, dimension), f"{checked.name}_{dimension}"))
+        return dynamic_size(self.size_names.get((checked.name, dimension), f"{checked.name}_{dimension}"))
 
     def _dimension(self, size: Size, checked: CheckedInput, dimension: int) -> Dimension:
         if size.constant is not None:

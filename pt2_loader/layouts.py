@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from triton_pytorch.io_naming.sizes import Size, size_of
+from triton_pytorch.contract.sizes import Size, size_of
 
 ROW_MAJOR = None
 

@@ -9,7 +9,7 @@ import torch
 
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.errors import ArtifactError, ModelRunError, PlacementError, first_line
 from triton_pytorch.model_config.file_names import file_system_name

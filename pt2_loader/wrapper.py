@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from triton_pytorch.io_naming.sizes import Size, parse_size
+from triton_pytorch.contract.sizes import Size, parse_size
 
 # Numbers are read up to 19 digits, as many as an int64 has: Python refuses to convert very long ones.
 _COUNTS = re.compile(

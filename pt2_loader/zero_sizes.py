@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
-from triton_pytorch.io_naming.sizes import Size, parse_size
+from triton_pytorch.contract.sizes import Size, parse_size
 from triton_pytorch.pt2_loader.wrapper import elements, read_aliases, read_asserted_inputs, read_size_names, read_sizes
 
 _RUN = re.compile(r"::run_impl\(.*?\) \{\n(?P<body>.*?)^\}", re.DOTALL | re.MULTILINE)

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 
 from triton_pytorch.io_naming.argument_names import Argument, InputPlace, PlacedInputs, can_be_left_out, place_inputs
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.io_naming.declared_types import input_type_faults, output_type_faults
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
+from triton_pytorch.contract.value_checks import input_type_faults, output_type_faults
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.io_naming.result_names import OutputPlace, PlacedOutputs, output_labels, place_outputs
 from triton_pytorch.model_config.configuration import ModelConfig

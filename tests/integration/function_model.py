@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.execution.loop import RunLoop
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import model_config

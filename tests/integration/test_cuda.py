@@ -104,7 +104,7 @@ class Streams:
 
 
 def open_leaves() -> tuple[Any, Any]:
-    from triton_pytorch.io_naming.leaves import Leaf
+    from triton_pytorch.contract.leaves import Leaf
     from triton_pytorch.io_naming.names import LeafPath
 
     return [Leaf(LeafPath("ARGS", ("0",)), names=("x",))], [Leaf(LeafPath("RESULT"))]

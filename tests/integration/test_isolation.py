@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.function_model import Loop, function_loop

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
 

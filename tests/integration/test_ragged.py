@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import open_size
+from triton_pytorch.contract.sizes import dynamic_size
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.conftest import Serve
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
@@ -215,7 +215,7 @@ def test_a_bound_on_a_merged_size_stops_nobody() -> None:
         lambda values: [values * 2],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],
         [tensor_config("OUTPUT__0")],
-        leaf=lambda path: Leaf(path, "float32", (Dimension(open_size("s0"), 1, 4),)),
+        leaf=lambda path: Leaf(path, "float32", (Dimension(dynamic_size("s0"), 1, 4),)),
         max_batch_size=8,
         batch_output=[scatter("OUTPUT__0", "INPUT__0")],
     )

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.pt2_loader.archive import PackagedModel, read_model
 from triton_pytorch.pt2_loader.description import describe
 from triton_pytorch.tests.assets.packages import package_path

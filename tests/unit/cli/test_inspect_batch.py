@@ -3,9 +3,9 @@
 import pytest
 
 from triton_pytorch.formats.describe import name_the_batch, open_sizes
-from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import parse_size
+from triton_pytorch.contract.sizes import parse_size
 
 STATED = frozenset({"s1", "s2", "s27"})
 

@@ -10,9 +10,9 @@ from triton_pytorch.cli.inspect_json import as_json
 from triton_pytorch.cli.inspect_text import as_text
 from triton_pytorch.formats.describe import DescribedFile, for_display
 from triton_pytorch.formats.kinds import Kind
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import open_size, parse_size, size_of
+from triton_pytorch.contract.sizes import dynamic_size, parse_size, size_of
 from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.description import BuiltFor, Description
 from triton_pytorch.pt2_loader.wrapper import RunnerCounts
@@ -152,7 +152,7 @@ ODD: dict[str, Any] = {
     "inputs": (
         LONG,
         Leaf(LeafPath("ARGS", ("1",))),
-        Leaf(LeafPath("ARGS", ("2",)), "float32", (fixed(4), Dimension(open_size("s5"), 0, 9)), (1, 0)),
+        Leaf(LeafPath("ARGS", ("2",)), "float32", (fixed(4), Dimension(dynamic_size("s5"), 0, 9)), (1, 0)),
     ),
     "faults": ("input 'ARGS[3]' was exported with a tensor that is not dense in memory",),
     "warnings": ("the package does not say the dtype of 'ARGS[1]'",),

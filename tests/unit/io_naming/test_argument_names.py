@@ -18,7 +18,7 @@ MASK = Argument("mask", ArgumentKind.TENSOR, has_default=True, type="Optional[Te
 WORDS = Argument("words", ArgumentKind.STRINGS, type="List[str]")
 POWER = Argument("power", ArgumentKind.OTHER, has_default=True, type="int")
 SIZES = Argument("sizes", ArgumentKind.OTHER, type="List[int]")
-OPEN = Argument("options", ArgumentKind.TENSORS_BY_KEY, type="Dict[str, Tensor]")
+DYNAMIC = Argument("options", ArgumentKind.TENSORS_BY_KEY, type="Dict[str, Tensor]")
 AB = Argument("options", ArgumentKind.TENSORS_BY_KEY, keys=Keys(("a", "b"), ("c",), are_all=True))
 A_AND_MORE = Argument("options", ArgumentKind.TENSORS_BY_KEY, keys=Keys(("a",)))
 LEFT = Argument("left", ArgumentKind.TENSORS_BY_KEY, keys=Keys(("a",), are_all=True))
@@ -67,12 +67,12 @@ def test_indices_and_names_can_be_mixed(declared: list[str], arguments: list[Arg
         (["x", "a", "b"], [X, AB], [(0, None), (1, "a"), (1, "b")]),
         (["x__0", "a__1", "b__2"], [X, AB], [(0, None), (1, "a"), (1, "b")]),
         (["b", "a", "INPUT__1"], [AB, X], [(0, "b"), (0, "a"), (1, None)]),
-        (["anything", "like__7"], [OPEN], [(0, "anything"), (0, "like__7")]),
-        (["a__0", "b__1"], [OPEN], [(0, "a__0"), (0, "b__1")]),  # nobody says that the code reads another key
+        (["anything", "like__7"], [DYNAMIC], [(0, "anything"), (0, "like__7")]),
+        (["a__0", "b__1"], [DYNAMIC], [(0, "a__0"), (0, "b__1")]),  # nobody says that the code reads another key
         (["a__0", "b__1"], [A_AND_MORE], [(0, "a"), (0, "b__1")]),
-        (["options[options]"], [OPEN], [(0, "options")]),
+        (["options[options]"], [DYNAMIC], [(0, "options")]),
         (["left[a]", "right[a]"], [LEFT, RIGHT], [(0, "a"), (1, "a")]),
-        (["options[a b]", "a,b"], [OPEN], [(0, "a b"), (0, "a,b")]),
+        (["options[a b]", "a,b"], [DYNAMIC], [(0, "a b"), (0, "a,b")]),
     ],
 )
 def test_keys(declared: list[str], arguments: list[Argument], expected: list[tuple[int, str | None]]) -> None:
@@ -124,9 +124,9 @@ def test_the_order_of_the_config_decides_where_nothing_else_does() -> None:
         (["a"], [AB], "no tensor for options[b]: every input needs one"),
         (["a", "b", "options[d]"], [AB], "'options[d]' is no input of the model: its code reads a, b, c from argument"),
         (["options"], [AB], "'options' is a dictionary and no tensor: expected one of its entries, options[a], option"),
-        (["options"], [OPEN], "'options' is a dictionary and no tensor: expected one of its entries, options[<key>]"),
+        (["options"], [DYNAMIC], "'options' is a dictionary and no tensor: expected one of its entries, options[<key>]"),
         (["INPUT__0"], [AB], "'INPUT__0' is a dictionary and no tensor"),
-        ([], [OPEN], "no tensor for options[<key>]"),
+        ([], [DYNAMIC], "no tensor for options[<key>]"),
         (["b"], [A_AND_MORE], "no tensor for options[a]"),
         (["a", "b", "a__0"], [AB], "'a' and 'a__0' name one and the same input options[a]"),
         (["a", "right[a]"], [LEFT, RIGHT], "'a' is no input of the model. The config"),

@@ -9,7 +9,7 @@ import pytest
 
 from triton_pytorch.io_naming.binding import bind
 from triton_pytorch.io_naming.call_spec import read_call_spec
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import Direction, LeafPath
 from triton_pytorch.model_config.errors import NamingError
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE

@@ -8,18 +8,18 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.io_naming.contract import agree
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.binding import agree
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.shape_rules import Rule
-from triton_pytorch.io_naming.sizes import open_size, size_of
+from triton_pytorch.contract.shape_rules import Rule
+from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.model_config.configuration import ModelConfig, read_config
 from triton_pytorch.model_config.errors import ConfigError, NamingError
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
 
-BATCH = Dimension(open_size("s1"), 1, 64)
+BATCH = Dimension(dynamic_size("s1"), 1, 64)
 THREE = Dimension(size_of(3), 3, 3)
-LENGTH = Dimension(open_size("s2"), 1)
+LENGTH = Dimension(dynamic_size("s2"), 1)
 INPUTS = (
     Leaf(LeafPath("ARGS", ("0",)), "float32", (BATCH, THREE)),
     Leaf(LeafPath("KWARGS", ("mask",)), "bool", (BATCH, LENGTH)),
@@ -116,10 +116,10 @@ def test_names_come_first_and_those_of_inputs_and_outputs_together() -> None:
 class TestRagged:
     """Values of any length, flat, with where each request ends, and a number for each row."""
 
-    ROWS = Dimension(open_size("s0"), 1)
+    ROWS = Dimension(dynamic_size("s0"), 1)
     INPUTS = (
         Leaf(LeafPath("KWARGS", ("values",)), "float32", (LENGTH,)),
-        Leaf(LeafPath("KWARGS", ("ends",)), "int32", (Dimension(open_size("s1"), 1),)),
+        Leaf(LeafPath("KWARGS", ("ends",)), "int32", (Dimension(dynamic_size("s1"), 1),)),
         Leaf(LeafPath("KWARGS", ("counts",)), "int32", (ROWS,)),
         Leaf(LeafPath("KWARGS", ("scale",)), "float32", (ROWS, Dimension(size_of(1), 1, 1))),
     )

@@ -6,11 +6,11 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.io_naming.declarations import bounds_text, input_faults, input_warnings, is_scalar
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.input_checks import bounds_text, input_faults, input_warnings, is_scalar
+from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import open_size, size_of
+from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
 
@@ -46,11 +46,11 @@ def dimension(size: int | str | Dimension) -> Dimension:
         case int():
             return Dimension(size_of(size), size, size)
         case str():
-            return Dimension(open_size(size), 1)
+            return Dimension(dynamic_size(size), 1)
     return size
 
 
-BATCH = Dimension(open_size("s1"), 1, 64)
+BATCH = Dimension(dynamic_size("s1"), 1, 64)
 
 
 @pytest.mark.parametrize(
@@ -247,10 +247,10 @@ def test_what_does_not_fit(tensor: Declared, model: Leaf, faults: list[str]) -> 
         (declared((-1, 3)), leaf(BATCH, 3), []),
         (declared((1,)), leaf(), []),
         (declared((3,), 65), Leaf(PATH), []),
-        (ragged(), leaf(Dimension(open_size("s1"), 1, 4)), []),  # not a number of rows
+        (ragged(), leaf(Dimension(dynamic_size("s1"), 1, 4)), []),  # not a number of rows
         (
             made("BATCH_ITEM_SHAPE"),
-            leaf(Dimension(open_size("s1"), 1, 4), 2),
+            leaf(Dimension(dynamic_size("s1"), 1, 4), 2),
             ["the config has max_batch_size: 8, but the model was exported for at most 4 rows of input 'B'"],
         ),
     ],
@@ -298,8 +298,8 @@ def test_scalars(tensor: Declared, model: Leaf, expected: bool) -> None:
     ("dimension", "text"),
     [
         (Dimension(size_of(3), 3, 3), "3"),
-        (Dimension(open_size("s1"), 2), "at least 2"),
-        (Dimension(open_size("s1"), 0, 64), "0 to 64"),
+        (Dimension(dynamic_size("s1"), 2), "at least 2"),
+        (Dimension(dynamic_size("s1"), 0, 64), "0 to 64"),
     ],
 )
 def test_bounds(dimension: Dimension, text: str) -> None:

@@ -2,9 +2,9 @@
 
 import pytest
 
-from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.sizes import open_size, parse_size, size_of
+from triton_pytorch.contract.sizes import dynamic_size, parse_size, size_of
 
 
 def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
@@ -18,7 +18,7 @@ def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
     [
         ((), "[]"),
         ((size_of(3),), "[3]"),
-        ((open_size("batch"), parse_size("2*s27 + 1"), size_of(0)), "[batch, 2*s27 + 1, 0]"),
+        ((dynamic_size("batch"), parse_size("2*s27 + 1"), size_of(0)), "[batch, 2*s27 + 1, 0]"),
     ],
 )
 def test_shapes(sizes: tuple[object, ...], text: str) -> None:

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
+from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.shape_rules import ShapeRules, compile_shape_rules
-from triton_pytorch.io_naming.sizes import parse_size
+from triton_pytorch.contract.shape_rules import ShapeRules, compile_shape_rules
+from triton_pytorch.contract.sizes import parse_size
 from triton_pytorch.model_config.batch_tensors import BatchInputKind
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.model_config.datatypes import DataType

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.sizes import Size, open_size, parse_size, size_of
+from triton_pytorch.contract.sizes import Size, dynamic_size, parse_size, size_of
 
 VALUES = {"s0": 3, "s1": 5, "s27": 2, "u0": 11, "arg0_1_1": 7}
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
@@ -156,7 +156,7 @@ def test_a_product_of_hostile_length_is_refused() -> None:
     [
         (size_of(3), 3, set()),
         (size_of(0), 0, set()),
-        (open_size("s1"), None, {"s1"}),
+        (dynamic_size("s1"), None, {"s1"}),
         (parse_size("2*s1*s2 + 3"), None, {"s1", "s2"}),
         (parse_size("s1 - s1 + 4"), 4, set()),
     ],

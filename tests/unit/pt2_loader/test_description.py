@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.leaves import Leaf, shape_text
+from triton_pytorch.contract.leaves import Leaf, shape_text
 from triton_pytorch.model_config.errors import BackendError
 from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.description import BuiltFor, describe

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.sizes import Size, parse_size, size_of
+from triton_pytorch.contract.sizes import Size, parse_size, size_of
 from triton_pytorch.pt2_loader.layouts import ROW_MAJOR, NotDenseError, find_layout
 
 

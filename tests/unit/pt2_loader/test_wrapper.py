@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_pytorch.io_naming.sizes import parse_size
+from triton_pytorch.contract.sizes import parse_size
 from triton_pytorch.pt2_loader.wrapper import (
     AssertedInput,
     CheckedInput,

@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from triton_pytorch.io_naming.binding import bind
-from triton_pytorch.io_naming.declarations import input_faults, input_warnings
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.io_naming.leaves import Leaf
+from triton_pytorch.contract.input_checks import input_faults, input_warnings
+from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.io_naming.names import Direction
-from triton_pytorch.io_naming.shape_rules import Rule, compile_shape_rules
+from triton_pytorch.contract.shape_rules import Rule, compile_shape_rules
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.errors import ConfigError, NamingError
 from triton_pytorch.model_config.suggestions import joined, listed

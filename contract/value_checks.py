@@ -6,7 +6,7 @@ torch has no tensors of strings, so strings come and go as lists, which have one
 from collections.abc import Iterator
 
 from triton_pytorch.io_naming.argument_names import Argument, ArgumentKind
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput
+from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.io_naming.result_names import ResultKind, ResultType
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.tensors import TensorConfig

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput
-from triton_pytorch.io_naming.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.contract.declared_inputs import DeclaredInput
+from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.model_config.datatypes import DataType
-from triton_pytorch.model_config.tensors import OPEN
+from triton_pytorch.model_config.tensors import DYNAMIC
 
 
 def is_scalar(declared: DeclaredInput, leaf: Leaf) -> bool:
@@ -27,7 +27,7 @@ def input_faults(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> It
             yield from _merge_faults(declared, dimension)
         elif number == 0 and declared.is_batched:
             yield from _batch_faults(declared, dimension, max_batch_size)
-        elif size != OPEN:
+        elif size != DYNAMIC:
             yield from _size_faults(declared, number, size, leaf.shape)
 
 

@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import cast
 
-from triton_pytorch.io_naming.declarations import bounds_text, is_scalar
-from triton_pytorch.io_naming.declared_inputs import DeclaredInput
-from triton_pytorch.io_naming.leaves import Dimension, Leaf
-from triton_pytorch.io_naming.sizes import open_size
-from triton_pytorch.model_config.tensors import OPEN
+from triton_pytorch.contract.input_checks import bounds_text, is_scalar
+from triton_pytorch.contract.declared_inputs import DeclaredInput
+from triton_pytorch.contract.leaves import Dimension, Leaf
+from triton_pytorch.contract.sizes import dynamic_size
+from triton_pytorch.model_config.tensors import DYNAMIC
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
 Check = Callable[[Shapes], "str | None"]  # returns a sentence where the shapes break it
@@ -133,9 +133,9 @@ def _places(declared: DeclaredInput, leaf: Leaf, index: int) -> Iterator[Place]:
             index,
             number,
             dimension,
-            fixed=None if size == OPEN else size,
+            fixed=None if size == DYNAMIC else size,
             is_batch=declared.is_batched and number == 0,
-            depends_on_merge=declared.depends_on_merge and size == OPEN,
+            depends_on_merge=declared.depends_on_merge and size == DYNAMIC,
             is_optional=declared.optional,
         )
 
@@ -150,7 +150,7 @@ def _symbol_sources(places: Sequence[Place]) -> dict[str, SymbolSource]:
     def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, ...]:
         symbol, source = candidate
         place = source.place
-        is_plain = place.dimension.size == open_size(symbol)
+        is_plain = place.dimension.size == dynamic_size(symbol)
         return place.is_optional, place.fixed is None, place.depends_on_merge, not place.is_batch, not is_plain
 
     candidates = [found for place in places if (found := _linear(place)) is not None]

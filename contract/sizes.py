@@ -57,7 +57,7 @@ def size_of(number: int) -> Size:
     return Size(((number, ()),) if number else ())
 
 
-def open_size(name: str) -> Size:
+def dynamic_size(name: str) -> Size:
     """Return an open size of this name."""
     return Size(((1, (name,)),))
 

@@ -5,14 +5,14 @@ from dataclasses import dataclass
 from triton_pytorch.model_config.batch_tensors import BatchInput, BatchInputKind
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
-from triton_pytorch.model_config.tensors import OPEN, TensorConfig
+from triton_pytorch.model_config.tensors import DYNAMIC, TensorConfig
 
 
 @dataclass(frozen=True, slots=True)
 class DeclaredInput:
     """An entry of `input`, or a target of `batch_input`, whose `kind` it has.
 
-    `shape` is that of the tensor in a call, after `reshape` and with the batch dimension, OPEN where a size is open.
+    `shape` is that of the tensor in a call, after `reshape` and with the batch dimension, DYNAMIC where a size is open.
     `is_batched` says that its dimension 0 is the number of rows of all requests in the call.
     """
 
@@ -40,9 +40,9 @@ def declared_inputs(config: ModelConfig) -> tuple[DeclaredInput, ...]:
 
 
 def _sent(tensor: TensorConfig, *, is_batched: bool) -> DeclaredInput:
-    shape = (OPEN, *tensor.model_dims) if is_batched else tensor.model_dims
+    shape = (DYNAMIC, *tensor.model_dims) if is_batched else tensor.model_dims
     if tensor.is_ragged:
-        shape, is_batched = (OPEN,), False
+        shape, is_batched = (DYNAMIC,), False
     return DeclaredInput(
         tensor.name, tensor.data_type, shape, is_batched, is_ragged=tensor.is_ragged, optional=tensor.optional
     )
@@ -50,5 +50,5 @@ def _sent(tensor: TensorConfig, *, is_batched: bool) -> DeclaredInput:
 
 def _made(batch_input: BatchInput, source: TensorConfig) -> DeclaredInput:
     has_row_each = batch_input.kind is BatchInputKind.ITEM_SHAPE
-    shape = (OPEN, len(source.model_dims)) if has_row_each else (OPEN,)
+    shape = (DYNAMIC, len(source.model_dims)) if has_row_each else (DYNAMIC,)
     return DeclaredInput(batch_input.name, batch_input.data_type, shape, has_row_each, kind=batch_input.kind)
