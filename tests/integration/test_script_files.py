@@ -1,4 +1,4 @@
-"""TorchScript archives as files: damaged, saved elsewhere, in need of operators, on devices; and what is said of them."""
+"""TorchScript archives as files: damaged, saved elsewhere, in need of operators, on devices; how they are inspected."""
 
 import os
 import re
