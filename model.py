@@ -1,20 +1,29 @@
-"""Triton's entry: wires one instance of a model to the rooms beside this file."""
+"""Triton's entry: wires one instance of a model to the package beside this file."""
 
 import sys
-from importlib.util import find_spec
+from importlib.machinery import ModuleSpec
+from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import triton_python_backend_utils as pb_utils
 
-# The rooms live in a package that is made here, from the place where this file really lies (it may be reached
-# through a symlink). So nothing in the server's working directory, in site-packages or among a user's files can
-# take the place of a room by its name, and no room can take the place of theirs.
+# Where this file really lies: it may be reached through a symlink.
 _TREE = Path(__file__).resolve().parent
-_rooms = sys.modules.setdefault("triton_pytorch", ModuleType("triton_pytorch"))
-_rooms.__path__ = [str(_TREE)]
-sys.dont_write_bytecode = True  # a checkout stays as it is, whoever the server runs as
+
+
+class _Tree:
+    """Finds the package `triton_pytorch` in this directory, before anything of that name elsewhere."""
+
+    @staticmethod
+    def find_spec(name: str, *_: object) -> ModuleSpec | None:
+        return spec_from_file_location(name, _TREE / "__init__.py") if name == "triton_pytorch" else None
+
+
+sys.meta_path.insert(0, _Tree)
+# Modules of the package are not importable by their bare names: they would hide a user's modules of the same name.
+sys.path[:] = [entry for entry in sys.path if Path(entry).resolve() != _TREE]
+sys.dont_write_bytecode = True  # a checkout stays as it is, whichever user the server runs as
 
 
 class TritonPythonModel:
