@@ -54,6 +54,7 @@ class Parameters:
     `given` are the keys that the config sets, of those that this backend knows.
     """
 
+    allow_empty_inputs: bool = False
     aoti_model_name: str | None = None
     default_model_filename: str | None = None
     disable_cudnn: bool = False
@@ -149,6 +150,7 @@ def check_inside_version_directory(file_name: str, where: str) -> None:
 
 
 _READERS: dict[str, Callable[[str, str], bool | int | str]] = {
+    "ALLOW_EMPTY_INPUTS": _boolean,
     "AOTI_MODEL_NAME": _text,
     "DEFAULT_MODEL_FILENAME": _file_name,
     "DISABLE_CUDNN": _boolean,
