@@ -3,10 +3,7 @@
 Each instance is a process of its own, so they are set for one instance only (in the C++ backend, for the server).
 """
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -108,13 +105,3 @@ def describe(settings: Settings) -> str:
 
 def _on_or_off(state: bool | None) -> str:
     return {True: "on", False: "off", None: "unknown"}[state]
-
-
-def grad_mode(parameters: Parameters) -> Callable[[], AbstractContextManager[Any]]:
-    """Return what makes the context to run the model in."""
-    return torch.inference_mode if parameters.inference_mode else torch.no_grad
-
-
-def cache_cleaner(parameters: Parameters, device: torch.device) -> Callable[[], None] | None:
-    """Return what to call after every run of the model; None where there is nothing to do."""
-    return torch.cuda.empty_cache if parameters.enable_cache_cleaning and device.type == "cuda" else None
