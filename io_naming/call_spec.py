@@ -27,7 +27,7 @@ from triton_pytorch.model_config.suggestions import listed
 _PROTOCOL = 1
 _SEQUENCES = ("builtins.tuple", "builtins.list", "collections.namedtuple")
 _MAPPINGS = ("builtins.dict", "collections.OrderedDict")
-_LEAF = {"type": None, "context": None, "children_spec": []}
+_LEAF: dict[str, object] = {"type": None, "context": None, "children_spec": []}
 
 
 @dataclass(frozen=True, slots=True)
