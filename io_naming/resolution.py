@@ -105,6 +105,8 @@ class NameTable:
         """Return the target of a name, or what is wrong with it, or None for one that means nothing."""
         exact = [self._target(position) for position in self._by_name.get(name, ())]
         indexed = _INDEXED.fullmatch(name)
+        if not exact and indexed and (keyed := self._with_bare_key(indexed[1])) is not None:
+            return keyed
         by_index = self._resolve_indexed(name, indexed[1], int(indexed[2])) if indexed else None
         targets = list(dict.fromkeys([*exact, *([by_index] if isinstance(by_index, Target) else [])]))
         if len(targets) > 1:
@@ -119,15 +121,19 @@ class NameTable:
 
     def _resolve_indexed(self, name: str, text: str, index: int) -> Target | str | None:
         """Resolve `<text>__<index>`; None where there is no leaf of that index."""
-        entries = [position for position, leaf in enumerate(self._leaves) if leaf.bare_key == text and not leaf.is_open]
-        if entries:
-            return self._target(entries[0])
         position = self._at_index.get(index)
         if text in self._owners:
             return self._resolve_owned(name, text, index, position)
         if text == self._direction.opposite.value:
             return f"{name!r} names an {self._direction.opposite.noun}, but is declared as an {self._direction.noun}"
         return self._target(position) if position is not None else self._beyond(index)
+
+    def _with_bare_key(self, key: str) -> Target | None:
+        """Return the entry of the only dictionary argument that has this key."""
+        positions = (
+            position for position, leaf in enumerate(self._leaves) if leaf.bare_key == key and not leaf.is_open
+        )
+        return next(map(self._target, positions), None)
 
     def _resolve_owned(self, name: str, owner: str, index: int, position: int | None) -> Target | str | None:
         """Resolve `<owner>__<index>`, where text and index must mean the same."""
@@ -161,11 +167,16 @@ class NameTable:
             leaf.label
             for leaf in self._leaves
             if any(known.startswith(f"{name}[") for known in leaf.names)
-            or (indexed is not None and leaf.owner_index == int(indexed[2]) and leaf.owner_index is not None)
+            or (indexed is not None and self._means_dictionary(indexed[1], int(indexed[2]), leaf))
         ]
         if not below:
             return None
         return f"{name!r} is a container and not a tensor: expected one of its leaves, {listed(below)}"
+
+    def _means_dictionary(self, text: str, index: int, entry: LeafNames) -> bool:
+        """Return whether `<text>__<index>` means the argument of an entry, and not any key of it."""
+        is_key = entry.bare_key is not None and any(leaf.bare_key == ANY_KEY for leaf in self._leaves)
+        return entry.owner_index == index and (not is_key or text in (self._direction.value, entry.owner))
 
     def _resolve_open(self, name: str) -> Target | None:
         """Resolve a name that completes the path of an open leaf, or goes on below an opaque one."""
@@ -184,8 +195,10 @@ class NameTable:
         indexed = _INDEXED.fullmatch(name)
         if indexed is None:
             return None
-        indices = [index for leaf in self._leaves for index in (leaf.index, leaf.owner_index) if index is not None]
-        count, noun = max(indices, default=-1) + 1, self._direction.noun
+        count, noun = len(self._leaves), self._direction.noun
+        if self._direction is Direction.INPUT:  # the entries of a dictionary have no indices of their own
+            indices = [index for leaf in self._leaves for index in (leaf.index, leaf.owner_index) if index is not None]
+            count = max(indices, default=-1) + 1
         return f"{name!r} is out of range: the number of {noun}s is {count}, counted from 0{self._suggestion(name)}"
 
     def _wrong_path(self, name: str) -> str | None:

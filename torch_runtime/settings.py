@@ -3,10 +3,8 @@
 Each instance is a process of its own, so they are set for one instance only (in the C++ backend, for the server).
 """
 
-from collections.abc import Callable, Collection, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import torch
 
@@ -112,13 +110,3 @@ def _turn(switches: Sequence[tuple[Switch, str, bool | None]], parameters: Param
 
 def _on_or_off(state: bool | None) -> str:
     return {True: "on", False: "off", None: "unknown"}[state]
-
-
-def grad_mode(parameters: Parameters) -> Callable[[], AbstractContextManager[Any]]:
-    """Return what makes the context to run the model in."""
-    return torch.inference_mode if parameters.inference_mode else torch.no_grad
-
-
-def cache_cleaner(parameters: Parameters, device: torch.device) -> Callable[[], None] | None:
-    """Return what to call after every run of the model; None where there is nothing to do."""
-    return torch.cuda.empty_cache if parameters.enable_cache_cleaning and device.type == "cuda" else None

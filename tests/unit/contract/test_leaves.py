@@ -2,14 +2,15 @@
 
 import pytest
 
-from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
-from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.contract.leaves import Dimension, shape_text
 from triton_pytorch.contract.sizes import dynamic_size, parse_size, size_of
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.tests.assets.leaves import packaged
 
 
 def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
-    leaf = Leaf(LeafPath("ARGS", ("2", "keyA")))
-    assert str(leaf) == "ARGS[2][keyA]"
+    leaf = packaged(LeafPath("ARGS", ("2", "keyA")), 3)
+    assert (str(leaf), leaf.names.label) == ("ARGS[2][keyA]", "ARGS[2][keyA] (INPUT__3)")
     assert (leaf.dtype, leaf.shape, leaf.layout, leaf.has_default) == (None, None, None, False)
 
 

@@ -9,21 +9,20 @@ from hypothesis import strategies as st
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
 from triton_pytorch.contract.leaves import Dimension, Leaf
-from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.contract.shape_rules import ShapeRules, compile_shape_rules
 from triton_pytorch.contract.sizes import parse_size
 from triton_pytorch.model_config.batch_tensors import BatchInputKind
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.leaves import positional
 
 Shape = Sequence[str | Dimension]
 Shapes = Sequence[Sequence[int]]
 
 
 def leaf(index: int, shape: Shape | None) -> Leaf:
-    path = LeafPath("ARGS", (str(index),))
-    return Leaf(path, "float32", None if shape is None else tuple(map(dimension, shape)))
+    return positional(index, dtype="float32", shape=None if shape is None else tuple(map(dimension, shape)))
 
 
 def dimension(size: str | Dimension) -> Dimension:
@@ -48,7 +47,13 @@ def compiled(
     tensors = [tensor_config("ABC"[number], dims=tuple(sizes)) for number, sizes in enumerate(dims)]
     config = read_config(json.dumps({"name": "m", **model_config(tensors, [], max_batch_size=max_batch_size)}))
     leaves = [leaf(index, shape) for index, shape in enumerate(model)]
-    return compile_shape_rules(declared_inputs(config), leaves, order or range(len(leaves)))
+    positions = order or range(len(leaves))
+    return compile_shape_rules(
+        [
+            (tensor, leaves[position], position)
+            for tensor, position in zip(declared_inputs(config), positions, strict=True)
+        ]
+    )
 
 
 def violations(rules: ShapeRules, *shapes: Sequence[int] | None) -> list[str]:
@@ -79,11 +84,11 @@ def place(text: str) -> str:
         ([(4, 8)], [("s1", "2*s1")], 0),
         ([(3,)], [("s1", "3")], 8),
         ([(3,), (2,)], [("s1", "3"), ("s1", "2")], 8),
-        ([(-1,)], [("s1",)], 0),  # open, and nothing to hold it against
+        ([(-1,)], [("s1",)], 0),  # dynamic, and nothing to compare it with
         ([(-1,)], [("s1*s2",)], 0),
         ([(-1, -1)], [None], 0),
         ([(1,)], [()], 0),
-        ([(-1, -1)], [("s1",)], 0),  # another rank is a fault of its own
+        ([(-1, -1)], [("s1",)], 0),  # another rank is an error of its own
         ([], [], 0),
     ],
 )
@@ -200,7 +205,7 @@ def test_requests(
     dims: list[tuple[int, ...]], model: list[Shape], good: list[Shapes], bad: Shapes, sentence: str
 ) -> None:
     rules = compiled(dims, model)
-    assert rules.faults == ()
+    assert rules.errors == ()
     for shapes in good:
         assert violations(rules, *shapes) == []
     assert violations(rules, *bad) == [sentence]
@@ -258,7 +263,7 @@ class TestBatching:
     )
     def test_two_batch_sizes_are_a_fault_of_the_config(self, model: list[Shape], sizes: tuple[str, ...]) -> None:
         tensor, size, other, other_size = sizes
-        (fault,) = compiled([(3,), (3,)], model, max_batch_size=8).faults
+        (fault,) = compiled([(3,), (3,)], model, max_batch_size=8).errors
         assert fault == (
             f"dimension 0 of input '{tensor}' is {size} where dimension 0 of input '{other}' is {other_size}, but with "
             "batching Triton makes both the batch size: set max_batch_size: 0"
@@ -302,8 +307,9 @@ SCALE = sent("scale", (-1, 1))
 
 def of_inputs(*inputs: tuple[DeclaredInput, Shape]) -> ShapeRules:
     """Compile for these inputs and the shapes of their leaves."""
-    leaves = [leaf(index, shape) for index, (_, shape) in enumerate(inputs)]
-    return compile_shape_rules([declared for declared, _ in inputs], leaves, range(len(leaves)))
+    return compile_shape_rules(
+        [(declared, leaf(index, shape), index) for index, (declared, shape) in enumerate(inputs)]
+    )
 
 
 class TestMerging:
@@ -314,7 +320,7 @@ class TestMerging:
             (SHAPES, (bounded("s0", 1, 2), "1")),
             (SCALE, (bounded("s0", 1, 2), "1")),
         )
-        assert rules.faults == ()
+        assert rules.errors == ()
         assert violations(rules, (1, 7), None, None, (1, 1)) == []
         assert violations(rules, (1, 7), None, None, (0, 1)) == [
             "dimension 0 of input 'scale' is 0, but the model takes at least 1"
@@ -333,7 +339,7 @@ class TestMerging:
         assert call_violations(rules, (8,), (2, 4), (2, 4)) == [broken("values is 8", "4 (s1)", "x[1] is 4 (s1)")]
 
     def test_rows_that_two_inputs_must_have_in_different_numbers_are_a_fault(self) -> None:
-        (fault,) = of_inputs((SHAPES, ("2*s0", "1")), (SCALE, ("s0", "1"))).faults
+        (fault,) = of_inputs((SHAPES, ("2*s0", "1")), (SCALE, ("s0", "1"))).errors
         assert fault.startswith("dimension 0 of input 'shapes' is 2*s0 where dimension 0 of input 'scale' is s0, but")
 
     def test_the_number_of_dims_stands_in_the_config(self) -> None:
@@ -387,7 +393,7 @@ def test_calls_are_held_to_all_that_merging_can_break(inputs: list[list[str]], r
 
 
 @pytest.mark.parametrize(
-    ("dims", "model", "faults"),
+    ("dims", "model", "errors"),
     [
         (
             [(5,), (6,)],
@@ -404,9 +410,9 @@ def test_calls_are_held_to_all_that_merging_can_break(inputs: list[list[str]], r
     ],
 )
 def test_what_the_config_fixes_is_checked_at_load(
-    dims: list[tuple[int, ...]], model: list[Shape], faults: list[str]
+    dims: list[tuple[int, ...]], model: list[Shape], errors: list[str]
 ) -> None:
-    assert list(compiled(dims, model).faults) == faults
+    assert list(compiled(dims, model).errors) == errors
 
 
 SIZES: dict[str, Callable[[int, int], int]] = {
