@@ -400,6 +400,24 @@ class TestSections:
         facts = self.facts(module, tmp_path / "m.pt")
         assert (facts["inputs"], facts["outputs"]) == ((inputs,), (outputs,))
 
+    @pytest.mark.parametrize(
+        ("module", "returns"),
+        [
+            (
+                scripts.Numbers(),
+                "Tuple[int, float, bool, str, Optional[Tensor], NoneType, List[int]]",
+            ),
+            (scripts.Detections(), "List[Dict[str, Tensor]]"),
+            (scripts.Named(), "NamedTuple(left: Tensor, right: List[Tensor])"),
+            (
+                scripts.NamedParts(),
+                "Tuple[{0}, {0}]".format("NamedTuple(score: Tensor, range: NamedTuple(low: Tensor, high: Tensor))"),
+            ),
+        ],
+    )
+    def test_result_in_words(self, tmp_path: Path, module: nn.Module, returns: str) -> None:
+        assert self.facts(module, tmp_path / "m.pt")["returns"] == (returns,)
+
     def test_devices_in_the_code(self, tmp_path: Path) -> None:
         facts = self.facts(scripts.BakesOneDevice(), tmp_path / "m.pt")
         assert facts["names"] == ("device cuda:1 in its code",)
