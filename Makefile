@@ -4,7 +4,7 @@
 PYTHON ?= python3
 PYTEST_OPTIONS ?=
 IN_VENV := .venv/bin/python
-# The rooms as the package triton_pytorch: a link that make setup puts into .venv.
+# .venv/source holds the link that makes this tree the package triton_pytorch.
 AS_PACKAGE := PYTHONPATH=.venv/source $(IN_VENV) -W ignore::FutureWarning -m
 
 export PYTHONDONTWRITEBYTECODE := 1
@@ -28,7 +28,7 @@ demo: setup
 test: setup
 	$(IN_VENV) -m ruff check .
 	$(IN_VENV) -m ruff format --check .
-	MYPYPATH=.venv/source $(IN_VENV) -m mypy -p triton_pytorch
+	$(IN_VENV) -m mypy
 	$(IN_VENV) -m pytest $(PYTEST_OPTIONS)
 
 test-gpu: setup

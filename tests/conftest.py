@@ -1,20 +1,19 @@
-"""What all tests share: the rooms importable as `triton_pytorch.*`, as model.py and __main__.py make them."""
+"""What all tests share; pytest finds the tree as `triton_pytorch` by `pythonpath` in pyproject.toml."""
 
 import sys
 from pathlib import Path
-from types import ModuleType
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[1]
 
-_rooms = sys.modules.setdefault("triton_pytorch", ModuleType("triton_pytorch"))
-_rooms.__path__ = [str(ROOT)]
 sys.dont_write_bytecode = True
+if __name__ == "<run_path>":  # a process that a test has started, without pytest: runpy.run_path(this file)
+    sys.path.insert(0, str(ROOT / ".venv" / "source"))
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Let it be seen what takes so long while the output of tests is captured."""
+    """Show on the terminal that packages are being compiled, also while the output of tests is captured."""
     from triton_pytorch.tests.assets import packages
 
     capture = config.pluginmanager.get_plugin("capturemanager")
@@ -29,7 +28,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Leave out what needs a GPU where there is none."""
+    """Skip what needs a GPU where there is none."""
     if item.get_closest_marker("gpu") is not None:
         import torch
 

@@ -17,6 +17,7 @@ def checkout(tmp_path: Path) -> Path:
     root = tmp_path / "a checkout"
     for room in ("tools", "local_server", "model_config"):
         shutil.copytree(TREE / room, root / room, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(TREE / "__init__.py", root)
     for name in ("requirements-dev.txt", "requirements-server.txt"):
         (root / name).touch()
     return root

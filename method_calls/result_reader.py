@@ -1,4 +1,4 @@
-"""The declared outputs in the result of a call: found by path or by index, and made tensors or lists of strings."""
+"""The planned outputs in the result of a call: found by path or by index, and made tensors or lists of strings."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -6,14 +6,13 @@ from typing import Any
 
 import torch
 
-from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.io_naming.result_names import UNKNOWN, OutputPlace, ResultKind, ResultType
-from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.contract.leaves import Leaf, ValueKind
+from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName
+from triton_pytorch.method_calls.results import UNKNOWN, LeafType, ResultType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
-from triton_pytorch.model_config.tensors import TensorConfig
 
-# Of a declared output: what an answer has for it, or why it has nothing.
+# What an answer has for a planned output, or why it has nothing.
 Output = torch.Tensor | list[str] | ModelRunError | None
 
 _DTYPES: dict[type, torch.dtype] = {
@@ -28,21 +27,44 @@ class _AbsentError(Exception):
     """A part of a result that is not there; the text says what is there."""
 
 
+class ResultReader:
+    """Finds the planned outputs of one model in the results of its calls."""
+
+    def __init__(self, leaves: Sequence[Leaf], result: ResultType) -> None:
+        self._outputs = [_output_of(leaf) for leaf in leaves]
+        self._result = result
+        self._has_indices = any(leaf.is_by_index for leaf in leaves)
+
+    def read(self, result: Any) -> list[Output]:
+        """Return each planned output, or why this answer lacks it."""
+        leaves = list(_leaves(result, self._result)) if self._has_indices else ()
+        return [output.read(result, leaves) for output in self._outputs]
+
+
+def _output_of(leaf: Leaf) -> "_Output":
+    is_strings = leaf.kind is ValueKind.STRINGS
+    if leaf.is_by_index and leaf.names.index is not None:
+        return _Output(str(leaf), OrdinalName(Direction.OUTPUT, leaf.names.index), is_strings)
+    return _Output(str(leaf), leaf.path, is_strings)
+
+
 @dataclass(frozen=True, slots=True)
-class _DeclaredOutput:
+class _Output:
+    """A planned output, by the name that the config declares."""
+
     name: str
-    place: OutputPlace
+    source: LeafPath | OrdinalName
     is_strings: bool
 
     @property
     def _label(self) -> str:
-        place = "" if self.name == str(self.place) else f" ({self.place})"
-        return f"output '{self.name}'{place}"
+        source = "" if self.name == str(self.source) else f" ({self.source})"
+        return f"output '{self.name}'{source}"
 
-    def of(self, result: Any, leaves: Sequence[Any]) -> Output:
-        """Return this output of a result; its leaves are needed only where an output has no path."""
+    def read(self, result: Any, leaves: Sequence[Any]) -> Output:
+        """Return this output of a result; its leaves are needed only where the output has no path."""
         try:
-            value = _at_path(result, self.place) if isinstance(self.place, LeafPath) else _at(leaves, self.place.index)
+            value = _at_path(result, self.source) if isinstance(self.source, LeafPath) else _at(leaves, self.source)
         except _AbsentError as error:
             return ModelRunError(f"{self._label} is not in this answer: {error}")
         return self._strings(value) if self.is_strings else self._tensor(value)
@@ -64,26 +86,9 @@ class _DeclaredOutput:
         return ModelRunError(f"{self._label} is {_described(value)} in this answer: expected {expected}")
 
 
-class ResultReader:
-    """Finds the declared outputs of one model in the results of its calls."""
-
-    def __init__(self, declared: Sequence[TensorConfig], places: Sequence[OutputPlace], result: ResultType) -> None:
-        self._outputs = [
-            _DeclaredOutput(tensor.name, place, tensor.data_type is DataType.STRING)
-            for tensor, place in zip(declared, places, strict=True)
-        ]
-        self._result = result
-        self._has_indices = not all(isinstance(place, LeafPath) for place in places)
-
-    def read(self, result: Any) -> list[Output]:
-        """Return each declared output, or why this answer has none."""
-        leaves = list(_leaves(result, self._result)) if self._has_indices else ()
-        return [output.of(result, leaves) for output in self._outputs]
-
-
 def _leaves(value: Any, expected: ResultType) -> Iterator[Any]:
     """Yield the leaves of a result, or of a part of it, in order; only its type can tell of which an empty list is."""
-    if _is_strings(value, or_empty=expected.kind is ResultKind.STRINGS):
+    if _is_strings(value, or_empty=isinstance(expected, LeafType) and expected.kind is ValueKind.STRINGS):
         yield value
     elif isinstance(value, dict):
         for key, part in value.items():
@@ -96,14 +101,16 @@ def _leaves(value: Any, expected: ResultType) -> Iterator[Any]:
 
 
 def _part_type(whole: ResultType, segment: str) -> ResultType:
+    if isinstance(whole, LeafType):
+        return UNKNOWN
     if whole.children is None:
         return whole.element or UNKNOWN
     return dict(whole.children).get(segment, UNKNOWN)
 
 
-def _at(leaves: Sequence[Any], index: int) -> Any:
-    if index < len(leaves):
-        return leaves[index]
+def _at(leaves: Sequence[Any], name: OrdinalName) -> Any:
+    if name.index < len(leaves):
+        return leaves[name.index]
     raise _AbsentError(f"the number of outputs is {len(leaves)}, counted from 0")
 
 
