@@ -46,7 +46,7 @@ class TritonPythonModel:
             # A text that is not valid UTF-8, because of a file's name in it, would end the stub without a word.
             raise type(error)(printable(str(error))) from error
 
-    def execute(self, requests: list[Any]) -> list[Any]:
+    def execute(self, requests: list[Any]) -> Any:
         """Return one response for each request, in order; never raises."""
         return self._loop.execute(requests)
 
