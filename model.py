@@ -1,6 +1,7 @@
 """Triton's entry: wires one instance of a model to the package beside this file."""
 
 import sys
+from collections.abc import Iterable
 from importlib.machinery import ModuleSpec
 from importlib.util import find_spec, spec_from_file_location
 from pathlib import Path
@@ -30,40 +31,76 @@ class TritonPythonModel:
     """One instance of a model, as Triton's Python backend calls it.
 
     There is no `auto_complete_config`, and nothing here imports torch before `initialize`: Triton starts a process
-    for auto-completion before every load, which would pay 2-3 s for it (FACTS.md).
+    for auto-completion before every load, which would pay 2-3 s for it.
     """
 
     def initialize(self, args: dict[str, str]) -> None:
-        """Open the model; the text of what is raised here becomes the reason in the server's repository index."""
-        _check_surroundings()
-        from triton_pytorch.model_config.configuration import read_instance
-
-        instance = read_instance(args)
-        for warning in instance.config.parameters.warnings:
-            pb_utils.Logger.log_warn(f"model '{instance.config.name}': {warning}")
-
+        """Load the model; the text of what is raised here becomes the reason in the server's repository index."""
+        _check_environment()
         from triton_pytorch.model_config.errors import BackendError
         from triton_pytorch.model_config.file_names import printable
 
         try:
-            _limit_threads(instance)
-            from triton_pytorch.execution.loop import open_loop
-
-            self._loop = open_loop(instance, _triton())
+            self._loop = _load(args)
         except BackendError as error:
-            # A text that is no UTF-8, because of a file's name in it, would end the stub without a word.
+            # A text that is not valid UTF-8, because of a file's name in it, would end the stub without a word.
             raise type(error)(printable(str(error))) from error
 
-    def execute(self, requests: list[Any]) -> list[Any]:
+    def execute(self, requests: list[Any]) -> Any:
         """Return one response for each request, in order; never raises."""
         return self._loop.execute(requests)
 
     def finalize(self) -> None:
-        """Let go of the model."""
+        """Release the model."""
         self._loop.close()
 
 
-def _check_surroundings() -> None:
+def _load(args: dict[str, str]) -> Any:
+    """Find, identify, prepare, describe, bind, open, serve (docs/architecture.md); raises BackendError."""
+    from triton_pytorch.artifact_store.model_file import open_model_file
+    from triton_pytorch.contract.binding import bind
+    from triton_pytorch.formats.checks import check_served, foreign_parameter_warnings
+    from triton_pytorch.formats.files import find
+    from triton_pytorch.formats.identification import identify
+    from triton_pytorch.model_config.configuration import read_instance
+    from triton_pytorch.torch_runtime.threads import limit_threads
+
+    instance = read_instance(args)
+    config = instance.config
+    _warn(config.name, config.parameters.warnings)
+    with open_model_file(find(instance)) as file:
+        model_format = check_served(config, file.path, identify(file))
+        _warn(config.name, foreign_parameter_warnings(config.parameters, model_format))
+        # OpenMP reads its limit once, when torch is imported, as everything below does.
+        limit_threads(config, model_format.parameters)
+
+        from triton_pytorch.execution.loop import RunLoop, settle
+        from triton_pytorch.torch_runtime.placement import device_of_instance
+        from triton_pytorch.torch_runtime.session import run_mode
+        from triton_pytorch.torch_runtime.settings import apply_settings
+
+        settings = apply_settings(config, model_format.parameters)
+        pb_utils.Logger.log_info(f"model '{config.name}': {settings}")
+        device = device_of_instance(instance)
+        description = model_format.describe(file, settings.parameters, device)
+        plan = bind(config, description.signature)
+        _warn(config.name, [*settings.warnings, *description.warnings, *plan.warnings])
+        model = model_format.open(description, plan.leaves, run_mode(settings.parameters))
+    try:
+        loop = RunLoop(plan, model, _triton())
+    except BaseException:
+        model.close()
+        raise
+    settle()
+    return loop
+
+
+def _warn(model_name: str, warnings: Iterable[str]) -> None:
+    for warning in warnings:
+        pb_utils.Logger.log_warn(f"model '{model_name}': {warning}")
+
+
+def _check_environment() -> None:
     if not (_TREE / "model_config").is_dir():
         raise RuntimeError(
             f"this model.py was copied to '{_TREE}' without the tree that it belongs to: link it there instead, or use "
@@ -74,17 +111,6 @@ def _check_surroundings() -> None:
             f"the interpreter of Triton's Python backend ({sys.prefix}) has no torch: install torch 2.13 there, "
             "or put the 'bin' of an environment that has it first on the server's PATH"
         )
-
-
-def _limit_threads(instance: Any) -> None:
-    """Hold compiled code to the instance's threads: OpenMP reads its limit once, when torch is imported."""
-    from triton_pytorch.formats.files import find_artifact
-    from triton_pytorch.formats.kinds import FORMATS, identify
-    from triton_pytorch.torch_runtime.threads import limit_threads
-
-    model_format = FORMATS.get(identify(find_artifact(instance)))
-    if model_format is not None:  # else the file is refused as soon as torch is there
-        limit_threads(instance.config, model_format)
 
 
 def _triton() -> Any:

@@ -1,27 +1,21 @@
-"""A model archive (zip) as it is read: its listing checked for what may not be unpacked, its contents in chunks."""
+"""A model archive (zip) as it is read: checked for damage and for entries that would leave their directory."""
 
-import os
 import stat
 import struct
 import zipfile
 import zlib
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 from typing import BinaryIO
 
 from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError
 
 _CHUNK_BYTES = 1 << 20
-_NAME_BYTES = 255  # NAME_MAX of Linux file systems
-_DEPTH = 32  # torch nests five deep; thousands would keep the removal of what was unpacked from ending
 _ENCRYPTED = 0x1  # bit of the general purpose flags (APPNOTE 4.4.4)
-# torch stores entries uncompressed; whoever compressed them again stays far below this, a bomb far above.
-_GROWTH, _GROWTH_BYTES = 16, 64 << 20
-# What zipfile raises on bytes that are no archive, or no longer one (found by fuzzing), besides OSError.
+# What zipfile raises on bytes that are not an archive, or not one any more (found by fuzzing), besides OSError.
 _DAMAGE = (
     zipfile.BadZipFile,
     zlib.error,
@@ -36,22 +30,22 @@ _DAMAGE = (
 
 @dataclass(frozen=True, slots=True)
 class Archive:
-    """An open archive whose listing may be unpacked as it stands.
+    """An open archive, each of whose entries stays in the directory that it is unpacked into.
 
-    `address` is a digest of names, sizes and CRCs: archives of one address have one content. `directories` has
-    parents first and ends no name in a slash. `size` is in bytes, unpacked.
+    `address` is a digest of names, sizes and CRCs: archives of one address have one content. `size` is that of all
+    `files` unpacked, in bytes. `descriptor` is the open file's, valid while it is open.
     """
 
     path: Path
     address: str
-    directories: tuple[str, ...]
     files: tuple[zipfile.ZipInfo, ...]
     size: int
+    descriptor: int
     _zip: zipfile.ZipFile
 
     def chunks(self, file: zipfile.ZipInfo) -> Iterator[bytes]:
         """Yield the content of one of `files`; ArtifactError where it does not match its size and CRC."""
-        with _damage_named(f"entry {file.filename!r} of {self.path}"), self._zip.open(file) as source:
+        with _damage_named(f"entry {file.filename!r} of '{self.path}'"), self._zip.open(file) as source:
             length = 0
             while chunk := source.read(_CHUNK_BYTES):
                 length += len(chunk)
@@ -62,32 +56,41 @@ class Archive:
 
 @contextmanager
 def open_archive(path: Path) -> Iterator[Archive]:
-    """Open an archive for unpacking.
+    """Open a file that has to be an archive.
 
-    Raises ArtifactMissingError where there is no file, and ArtifactError where the file cannot be read, is no zip
-    archive, or holds an entry that is refused: one that points outside, is no plain file or directory, clashes with
-    another, is encrypted, or makes the whole too large for an archive of this size.
+    Raises ArtifactMissingError where there is no file, and ArtifactError where the file cannot be read, is not a zip
+    archive, or has an entry that is refused: one that points outside, is not a plain file or directory, is there
+    twice, is encrypted, or compressed as torch does not read it.
     """
-    with _opened(path) as file:
-        with _damage_named(str(path)):
-            archive = zipfile.ZipFile(file)
-        members = archive.infolist()
-        _check_members(path, members)
-        files = tuple(member for member in members if not _is_directory(member))
-        directories = _directories(members)
-        _check_clashes(path, members, directories)
-        size = sum(file.file_size for file in files)
-        _check_growth(path, size, os.fstat(file.fileno()).st_size)
-        yield Archive(path, _address(members), directories, files, size, archive)
+    with open_file(path) as file:
+        yield read_archive(path, file)
 
 
-def _opened(path: Path) -> BinaryIO:
-    with _damage_named(str(path)):
+def open_file(path: Path) -> BinaryIO:
+    """Open a file that may be a model; raises ArtifactError and ArtifactMissingError as `open_archive` does."""
+    with _damage_named(f"'{path}'"):
         if not path.exists():
-            raise ArtifactMissingError(f"{path} does not exist")
+            raise ArtifactMissingError(f"'{path}' does not exist")
         if not path.is_file():  # opening a pipe would wait for a writer
-            raise ArtifactError(f"{path} is not a file; a zip archive as torch writes it was expected")
+            raise ArtifactError(f"'{path}' is not a file")
         return path.open("rb")
+
+
+def is_archive(path: Path, file: BinaryIO) -> bool:
+    """Whether an open file ends as zip archives do: a truncated one is none. Raises ArtifactError on damage."""
+    with _damage_named(f"'{path}'"):
+        return zipfile.is_zipfile(file)
+
+
+def read_archive(path: Path, file: BinaryIO) -> Archive:
+    """Read the listing of an archive that is open as `file`; raises ArtifactError as `open_archive` does."""
+    with _damage_named(f"'{path}'"):
+        archive = zipfile.ZipFile(file)
+    members = archive.infolist()
+    _check_members(path, members)
+    files = tuple(member for member in members if not member.is_dir())
+    size = sum(member.file_size for member in files)
+    return Archive(path, _address(members), files, size, file.fileno(), archive)
 
 
 @contextmanager
@@ -98,29 +101,25 @@ def _damage_named(where: str) -> Iterator[None]:
         raise ArtifactError(f"{where} cannot be read: {error.strerror or error}") from error
     except _DAMAGE as error:
         reason = str(error) or type(error).__name__
-        raise ArtifactError(f"{where} is damaged or no zip archive ({reason}); copy or export it again") from error
+        raise ArtifactError(f"{where} is damaged or not a zip archive ({reason}); copy or export it again") from error
 
 
 def _check_members(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
+    names: set[str] = set()
     for member in members:
-        objection = _objection(member)
+        objection = "is there twice" if member.filename in names else _objection(member)
         if objection is not None:
-            raise ArtifactError(f"entry {member.orig_filename!r} of {path} {objection}; such archives are refused")
+            raise ArtifactError(f"entry {member.filename!r} of '{path}' {objection}; such archives are refused")
+        names.add(member.filename)
 
 
 def _objection(member: zipfile.ZipInfo) -> str | None:
-    name = member.orig_filename  # `filename` is already cut at a NUL
-    parts = name.removesuffix("/").split("/")
+    parts = member.filename.removesuffix("/").split("/")
+    expected_type = stat.S_IFDIR if member.filename.endswith("/") else stat.S_IFREG
     file_type = stat.S_IFMT(member.external_attr >> 16)  # 0 where the writer did not say, as torch does
     objections = (
-        ("\\" in name or "\0" in name, "has a backslash or NUL in its name"),
         (not {"", ".", ".."}.isdisjoint(parts), "is not a plain relative path"),
-        (len(parts) > _DEPTH, f"lies more than {_DEPTH} directories deep"),
-        (any(len(part.encode()) > _NAME_BYTES for part in parts), f"has a name of more than {_NAME_BYTES} bytes"),
-        (
-            file_type not in (0, stat.S_IFDIR if _is_directory(member) else stat.S_IFREG),
-            "is neither a plain file nor a directory",
-        ),
+        (file_type not in (0, expected_type), "is neither a plain file nor a directory"),
         (member.flag_bits & _ENCRYPTED, "is encrypted"),
         (
             member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
@@ -128,33 +127,6 @@ def _objection(member: zipfile.ZipInfo) -> str | None:
         ),
     )
     return next((text for applies, text in objections if applies), None)
-
-
-def _is_directory(member: zipfile.ZipInfo) -> bool:
-    return member.filename.endswith("/")  # `is_dir` of Python 3.10 raises on an empty name
-
-
-def _directories(members: Sequence[zipfile.ZipInfo]) -> tuple[str, ...]:
-    explicit = {member.filename.removesuffix("/") for member in members if _is_directory(member)}
-    parents = {str(parent) for member in members for parent in PurePosixPath(member.filename).parents}
-    return tuple(sorted((explicit | parents) - {"."}))
-
-
-def _check_clashes(path: Path, members: Sequence[zipfile.ZipInfo], directories: Sequence[str]) -> None:
-    counts = Counter(member.filename.removesuffix("/") for member in members)
-    counts.update({member.filename for member in members}.intersection(directories))
-    clashing = [name for name, count in counts.items() if count > 1]
-    if clashing:
-        raise ArtifactError(f"entry {clashing[0]!r} of {path} is there twice, or both file and directory")
-
-
-def _check_growth(path: Path, unpacked: int, packed: int) -> None:
-    limit = _GROWTH * packed + _GROWTH_BYTES
-    if unpacked > limit:
-        raise ArtifactError(
-            f"{path} claims {unpacked >> 20} MiB when unpacked, where at most {limit >> 20} MiB are accepted from an "
-            "archive of its size; torch stores entries uncompressed, so export it again"
-        )
 
 
 def _address(members: Sequence[zipfile.ZipInfo]) -> str:

@@ -1,4 +1,4 @@
-"""Where unpacked archives are kept: a private directory from which libraries can be loaded (DESIGN.md, Store)."""
+"""Where unpacked archives are kept: a private directory from which libraries can be loaded."""
 
 import os
 import stat
@@ -14,22 +14,22 @@ def locate_store(environment: Mapping[str, str]) -> Path:
     """Return the directory for unpacked archives, made with mode 0700 where it is missing.
 
     TRITON_PYTORCH_STORE decides where it is set; else the user's cache directory, else the temporary directory is
-    taken, whichever can be used first. Raises StoreError with the reason against each place that was tried.
+    taken, whichever can be used first. Raises StoreError with the reason against each directory that was tried.
     """
     refusals: list[str] = []
-    for place in _places(environment):
-        refusal = _refusal(place)
+    for path in _candidates(environment):
+        refusal = _refusal(path)
         if refusal is None:
-            return place
-        refusals.append(f"{place} {refusal}")
+            return path
+        refusals.append(f"{path} {refusal}")
     subject = f"{VARIABLE} names" if environment.get(VARIABLE) else "there is"
     raise StoreError(
         f"{subject} no usable directory for unpacked archives: {', and '.join(refusals)}; set {VARIABLE} to a "
-        "directory of your own, writable by nobody else, on a file system that allows execution"
+        "directory of your own that others cannot write to, on a file system that allows execution"
     )
 
 
-def _places(environment: Mapping[str, str]) -> Iterator[Path]:
+def _candidates(environment: Mapping[str, str]) -> Iterator[Path]:
     if explicit := environment.get(VARIABLE):
         yield _resolved(Path(explicit))
         return
@@ -42,16 +42,16 @@ def _places(environment: Mapping[str, str]) -> Iterator[Path]:
     yield temporary / f"triton-pytorch-{os.geteuid()}"
 
 
-def _resolved(place: Path) -> Path:
-    """Follow the links of a place that the user chose; `Path.resolve` would raise on a circle of links."""
-    return Path(os.path.realpath(place))
+def _resolved(path: Path) -> Path:
+    """Follow the links of a path that the user chose; `Path.resolve` would raise on a circle of links."""
+    return Path(os.path.realpath(path))
 
 
-def _refusal(place: Path) -> str | None:
+def _refusal(path: Path) -> str | None:
     """Make the directory where it is missing, and return what speaks against it: code will be loaded from there."""
     try:
-        place.mkdir(mode=0o700, parents=True, exist_ok=True)
-        status, flags = place.lstat(), os.statvfs(place).f_flag
+        path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status, flags = path.lstat(), os.statvfs(path).f_flag
     except OSError as error:
         return f"cannot be made a directory ({error.strerror})"
     objections = (
@@ -59,6 +59,6 @@ def _refusal(place: Path) -> str | None:
         (status.st_uid != os.geteuid(), f"belongs to user {status.st_uid}, not to user {os.geteuid()}"),
         (status.st_mode & 0o022, f"can be written by others (mode {stat.S_IMODE(status.st_mode):04o})"),
         (flags & os.ST_NOEXEC, "is mounted noexec, so that no library can be loaded from it"),
-        (not os.access(place, os.W_OK | os.X_OK), "cannot be written"),
+        (not os.access(path, os.W_OK | os.X_OK), "cannot be written"),
     )
     return next((text for applies, text in objections if applies), None)

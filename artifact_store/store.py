@@ -1,11 +1,10 @@
 """Archives unpacked once for all processes of a user, as long as one of them uses them.
 
-Of an archive with the address A the store holds
-    A.lock           locked by flock: shared by each user, exclusively by who unpacks or removes
-    A.unpacked/      the whole archive: it appears and vanishes by rename
-    A.XXXX.partial/  on its way in or out, or left by a process that was killed
-Locks end with their process, so what nobody locks is nobody's. A lock counts only while its file still bears its
-name: whoever held it exclusively may have unlinked it between another's opening and locking.
+An archive with the address A is unpacked into A.XXXX.partial, renamed to A and never modified. A process that fills or
+uses a directory has a shared flock on it; a process that gets an exclusive one may remove it. Locks end with their
+process, and so does the right to what a killed process left. Two processes that unpack an archive at once waste a copy.
+
+On network file systems locks on directories may not reach other machines: each machine needs a store of its own.
 """
 
 import errno
@@ -14,22 +13,20 @@ import os
 import re
 import secrets
 import shutil
-import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
-from typing import IO, cast
 
-from triton_pytorch.artifact_store.archive import Archive, open_archive
+from triton_pytorch.artifact_store.archive import Archive
 from triton_pytorch.artifact_store.location import VARIABLE
 from triton_pytorch.model_config.errors import StoreError
 from triton_pytorch.model_config.file_names import file_system_name
 
-_OURS = re.compile(r"([0-9a-f]{64})\.(lock|unpacked|[0-9a-f]{16}\.partial)")
-_ATTEMPTS, _PAUSE_S = 200, 0.05  # far more than processes that load one archive at once have needed
+_OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.partial)?")
+_ATTEMPTS = 100  # each fails only if another process removed or unpacked the archive at the same moment
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_EXISTS = (errno.EEXIST, errno.ENOTEMPTY)  # what rename(2) says of a directory with content at the new name
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,110 +35,65 @@ class Entry:
 
     path: Path
     address: str
-    _lock: IO[bytes]
-    _discard: Callable[[], None]
+    _lock: ExitStack
 
     def release(self) -> None:
-        """Stop using the entry; its last user removes it. May be called again, and never raises."""
+        """Stop using the entry; its last user removes it. May be called again."""
         self._lock.close()
-        self._discard()
+        _remove_unused(self.path)
 
 
 class Store:
-    """The unpacked archives in one directory, which `location.locate_store` has found fit."""
+    """The unpacked archives in one directory, which `location.locate_store` has checked."""
 
     def __init__(self, root: Path) -> None:
         self._root = root
 
-    def unpack(self, archive: Path) -> Entry:
-        """Return the archive unpacked, by this process or by another that came first and is waited for.
+    def unpack(self, archive: Archive) -> Entry:
+        """Return the archive unpacked, by this process or by another that came first.
 
-        Raises ArtifactError for an archive that is damaged or refused, StoreError where the store cannot take it.
+        Raises ArtifactError for an archive that is damaged, StoreError where the store cannot take it.
         """
-        with open_archive(archive) as opened, self._failures_named(opened):
-            try:
-                lock = self._waited_for(opened)
-            except BaseException:
-                self._discard(opened.address)
-                raise
-        return Entry(self._unpacked(opened.address), opened.address, lock, partial(self._discard, opened.address))
-
-    def sweep(self) -> None:
-        """Remove all that nobody uses, such as what killed processes left; foreign files are not touched."""
-        with suppress(Exception):  # whatever lies there, it must not keep a model from loading
-            names = [_OURS.fullmatch(path.name) for path in self._root.iterdir()]
-            for address in {name[1] for name in names if name}:
-                self._discard(address)
-
-    def _waited_for(self, archive: Archive) -> IO[bytes]:
-        for _ in range(_ATTEMPTS):
-            lock = self._shared_lock(archive)
-            if lock is not None:
-                return lock
-            time.sleep(_PAUSE_S)  # the entry was removed, or its unpacker died, while we waited for it
+        path = self._root / archive.address
+        _remove_unused(path)  # its users were killed, perhaps by a power cut that left it without its data
+        with self._failures_named(archive):
+            for _ in range(_ATTEMPTS):
+                lock = _lock(path, fcntl.LOCK_SH) or self._unpack_aside(archive, path)
+                if lock is not None:
+                    return Entry(path, archive.address, lock)
         raise StoreError(
-            f"the unpacked copy of {archive.path} in the store {self._root} was removed while others use it: "
-            "stop the servers that do, and start again"
+            f"the store {self._root} does not keep {archive.path}: unpacked {_ATTEMPTS} times, it was removed by "
+            "other processes each time"
         )
 
-    def _shared_lock(self, archive: Archive) -> IO[bytes] | None:
-        """Return the lock of an entry that is there to stay, or None where it has to be looked for again."""
-        with ExitStack() as closing:
-            lock = closing.enter_context(self._open_lock(archive.address))
-            if _lock_exclusively(lock) and self._is_current(lock, archive.address):
-                self._fill(archive)
-            # Waits for whoever unpacks. From exclusive to shared is no atomic step either: hence the check.
-            fcntl.flock(lock, fcntl.LOCK_SH)
-            if self._is_current(lock, archive.address) and self._unpacked(archive.address).is_dir():
-                closing.pop_all()
-                return lock
-        return None
+    def sweep(self) -> None:
+        """Remove all that has no user, such as what killed processes left; foreign files are not touched."""
+        with suppress(OSError):  # `unpack` says what is wrong with a store that cannot be listed
+            for path in self._root.iterdir():
+                if _OURS.fullmatch(path.name):
+                    _remove_unused(path)
 
-    def _discard(self, address: str) -> None:
-        """Remove an entry unless somebody uses it; what cannot be removed now is left to a later sweep."""
-        with suppress(Exception), self._open_lock(address) as lock:
-            if _lock_exclusively(lock) and self._is_current(lock, address):
-                self._clear(address)
-                self._lock_path(address).unlink()
-
-    def _fill(self, archive: Archive) -> None:
-        """Unpack under an exclusive lock. What lies there unlocked is not used: a power cut may have emptied it."""
-        self._clear(archive.address)
+    def _unpack_aside(self, archive: Archive, path: Path) -> ExitStack | None:
+        """Return the lock of the new entry, or None where another process was faster or swept it while still empty."""
         if archive.size > self._available_bytes():
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        partial_entry = self._new_partial(archive.address)
-        partial_entry.mkdir(mode=0o700)
-        for directory in archive.directories:
-            (partial_entry / file_system_name(directory)).mkdir(mode=0o700)
-        for file in archive.files:
-            with _open_private(partial_entry / file_system_name(file.filename), "xb") as target:
-                target.writelines(archive.chunks(file))
-        partial_entry.rename(self._unpacked(archive.address))
-
-    def _clear(self, address: str) -> None:
-        """Remove an entry and its partial unpackings under an exclusive lock."""
-        with suppress(FileNotFoundError):
-            self._unpacked(address).rename(self._new_partial(address))
-        for remains in self._root.glob(f"{address}.*.partial"):
-            shutil.rmtree(remains, ignore_errors=True)
-
-    def _open_lock(self, address: str) -> IO[bytes]:
-        return _open_private(self._lock_path(address), "a+b")  # over NFS flock wants a file open for both
-
-    def _is_current(self, lock: IO[bytes], address: str) -> bool:
-        try:
-            return os.path.samestat(os.fstat(lock.fileno()), self._lock_path(address).stat())
-        except FileNotFoundError:
-            return False
-
-    def _lock_path(self, address: str) -> Path:
-        return self._root / f"{address}.lock"
-
-    def _unpacked(self, address: str) -> Path:
-        return self._root / f"{address}.unpacked"
-
-    def _new_partial(self, address: str) -> Path:
-        return self._root / f"{address}.{secrets.token_hex(8)}.partial"
+        aside = _path_aside(path)
+        aside.mkdir(mode=0o700)
+        with ExitStack() as cleanup:
+            cleanup.callback(_remove_unused, aside)
+            lock = _lock(aside, fcntl.LOCK_SH)
+            if lock is None:
+                return None
+            cleanup.callback(lock.close)
+            _write(archive, aside)
+            try:
+                aside.rename(path)
+            except OSError as error:
+                if error.errno not in _EXISTS:
+                    raise
+                return None
+            cleanup.pop_all()  # the lock stays with the renamed directory
+        return lock
 
     def _available_bytes(self) -> int:
         disk = os.statvfs(self._root)
@@ -162,13 +114,38 @@ class Store:
             ) from error
 
 
-def _lock_exclusively(lock: IO[bytes]) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
-    return True
+def _lock(path: Path, operation: int) -> ExitStack | None:
+    """Lock a directory until the result is closed; None where it is not there, or used and to be locked exclusively.
+
+    Once it is locked, it may have been removed or renamed: then it is not there either.
+    """
+    with ExitStack() as lock, suppress(FileNotFoundError, BlockingIOError):
+        descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+        lock.callback(os.close, descriptor)
+        fcntl.flock(descriptor, operation)
+        if os.path.samestat(os.fstat(descriptor), path.stat()):
+            return lock.pop_all()
+    return None
 
 
-def _open_private(path: Path, mode: str) -> IO[bytes]:
-    return cast(IO[bytes], open(path, mode, opener=partial(os.open, mode=0o600)))
+def _remove_unused(path: Path) -> None:
+    """Remove a directory that has no user; what cannot be removed now is left to a later sweep."""
+    with suppress(OSError):
+        lock = _lock(path, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if lock is not None:
+            with lock:
+                aside = path.rename(_path_aside(path))  # it vanishes as a whole
+                shutil.rmtree(aside, ignore_errors=True)
+
+
+def _path_aside(path: Path) -> Path:
+    address = path.name.partition(".")[0]
+    return path.with_name(f"{address}.{secrets.token_hex(8)}.partial")
+
+
+def _write(archive: Archive, directory: Path) -> None:
+    for file in archive.files:
+        path = directory / file_system_name(file.filename)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("xb") as target:
+            target.writelines(archive.chunks(file))

@@ -18,8 +18,8 @@ BatchInputBuilder = Callable[[Shapes], torch.Tensor]
 _LARGEST = {DataType.INT32: 2**31 - 1, DataType.INT64: 2**63 - 1, DataType.FP32: 2**24, DataType.FP64: 2**53}
 
 
-def build_batch_input(batch_input: BatchInput, device: torch.device) -> BatchInputBuilder:
-    """Return what makes a batch input out of the shapes that its source has in the requests of a call.
+def batch_input_builder(batch_input: BatchInput, device: torch.device) -> BatchInputBuilder:
+    """Return what builds a batch input from the shapes that its source has in the requests of a call.
 
     The tensor lies on the device in memory of its own, since models may write to their inputs. What is in it follows
     from BatchInput.Kind in Triton's model_config.proto, and where that is silent from BackendInputCollector of

@@ -1,6 +1,7 @@
 """Rows of a result handed back to the requests that they belong to."""
 
 from collections.abc import Sequence
+from itertools import accumulate
 from math import prod
 
 import torch
@@ -16,6 +17,11 @@ def scatter_rows(result: torch.Tensor, rows: Sequence[int]) -> list[torch.Tensor
     if 0 in rows or not result.numel():
         return [as_response_output(part) for part in parts]  # rows of what is contiguous are so, but for empty ones
     return list(parts)
+
+
+def scatter_strings(strings: list[str], rows: Sequence[int]) -> list[list[str]]:
+    """Cut a list of sum(rows) strings into one list for each request."""
+    return [strings[end - count : end] for end, count in zip(accumulate(rows), rows, strict=True)]
 
 
 def scatter_shapes(result: torch.Tensor, shapes: Sequence[Sequence[int]]) -> list[torch.Tensor]:

@@ -1,4 +1,4 @@
-"""`inspect`: say what a file is, and what the model in a package takes and returns."""
+"""`inspect`: say what a file is, and what the model in it takes and returns."""
 
 import argparse
 import json
@@ -6,10 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NoReturn
 
-from triton_pytorch.cli.inspect_json import as_json
-from triton_pytorch.cli.inspect_text import as_text
-from triton_pytorch.formats.describe import describe_file
-from triton_pytorch.model_config.errors import BackendError
+from triton_pytorch.artifact_store.model_file import open_model_file
+from triton_pytorch.cli.inspect_output import as_json, as_text
+from triton_pytorch.formats.files import find_for_inspection
+from triton_pytorch.formats.identification import identify
+from triton_pytorch.formats.table import ServedFormat
+from triton_pytorch.model_config.errors import ArtifactError, BackendError
+from triton_pytorch.model_config.parameters import Parameters
 
 
 def run(arguments: Sequence[str]) -> int:
@@ -18,8 +21,14 @@ def run(arguments: Sequence[str]) -> int:
     Raises BackendError where `arguments` are wrong, or where there is nothing that can be described.
     """
     options = _parser().parse_args(arguments)
-    described = describe_file(options.file, options.model)
-    print(json.dumps(as_json(described), indent=2) if options.json else as_text(described))
+    path = find_for_inspection(options.file)
+    with open_model_file(path) as file:
+        found = identify(file)
+        if found.is_damaged:
+            raise ArtifactError(f"'{path}' is {found.summary}")
+        parameters = Parameters(aoti_model_name=options.model)
+        sections = found.describe(file, parameters, None).sections() if isinstance(found, ServedFormat) else ()
+    print(json.dumps(as_json(path, found, sections), indent=2) if options.json else as_text(path, found, sections))
     return 0
 
 

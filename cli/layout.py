@@ -23,11 +23,6 @@ def fact(label: str, text: str) -> list[str]:
     )
 
 
-def size_text(size: int) -> str:
-    """Print a number of bytes."""
-    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / (1 << 10):.1f} KiB"
-
-
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     """Return rows of cells below their header, in columns as wide as they need."""
     columns = list(zip(header, *rows, strict=True))

@@ -12,8 +12,8 @@ from triton_pytorch.model_config.tensors import DYNAMIC, TensorConfig
 class DeclaredInput:
     """An entry of `input`, or a target of `batch_input`, whose `kind` it has.
 
-    `shape` is that of the tensor in a call, after `reshape` and with the batch dimension, DYNAMIC where a size is open.
-    `is_batched` says that its dimension 0 is the number of rows of all requests in the call.
+    `shape` is that of the tensor in a call, after `reshape` and with the batch dimension; DYNAMIC where a size is left
+    to the request. `is_batched` says that its dimension 0 is the number of rows of all requests in the call.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What config.pbtxt declares of an input, held against what the model says of its leaf, at load."""
+"""What config.pbtxt declares of an input, validated at load against what the model says of its leaf."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,10 @@ def is_scalar(declared: DeclaredInput, leaf: Leaf) -> bool:
     return leaf.shape == () and declared.shape == (1,)
 
 
-def input_faults(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
-    """Yield a sentence for each way in which a declared input cannot be what the model takes."""
+def input_errors(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
+    """Yield a sentence for each way in which the shape or type of a declared tensor contradicts the model."""
+    if declared.data_type is DataType.STRING:
+        return  # value_checks.py
     if leaf.dtype is not None and declared.data_type.torch_name != leaf.dtype:
         yield _wrong_type(declared, leaf.dtype)
     if leaf.shape is None or is_scalar(declared, leaf):
@@ -24,17 +26,17 @@ def input_faults(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> It
         return
     for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
         if number == 0 and declared.depends_on_merge:
-            yield from _merge_faults(declared, dimension)
+            yield from _merge_errors(declared, dimension)
         elif number == 0 and declared.is_batched:
-            yield from _batch_faults(declared, dimension, max_batch_size)
+            yield from _batch_errors(declared, dimension, max_batch_size)
         elif size != DYNAMIC:
-            yield from _size_faults(declared, number, size, leaf.shape)
+            yield from _size_errors(declared, number, size, leaf.shape)
 
 
 def input_warnings(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
     """Yield a sentence where a declared input may ask for more than the exporter promised.
 
-    An upper bound of the batch dimension can be invented by the exporter (FACTS.md), so it is no fault.
+    An upper bound of the batch dimension can be invented by the exporter (docs/internals.md), so it is not an error.
     """
     upper = leaf.shape[0].upper if leaf.shape and declared.is_batched else None
     if upper is not None and upper < max_batch_size:
@@ -66,9 +68,9 @@ def _wrong_rank(declared: DeclaredInput, shape: tuple[Dimension, ...], max_batch
         made = f"input '{declared.name}' is made by batch_input of kind {declared.kind}"
         return f"{made}, which has {_dimensions(len(declared.shape))}, but {taken}"
     dims = declared.shape[1:] if declared.is_batched else declared.shape
-    behind = " behind the batch dimension" if declared.is_batched else ""
+    after = " after the batch dimension" if declared.is_batched else ""
     hint = _rank_hint(len(declared.shape), len(shape), max_batch_size)
-    return f"input '{declared.name}' is declared with dims {list(dims)}{behind}, but {taken}{hint}"
+    return f"input '{declared.name}' is declared with dims {list(dims)}{after}, but {taken}{hint}"
 
 
 def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
@@ -85,7 +87,7 @@ def _dimensions(number: int) -> str:
     return f"{number} dimension{'' if number == 1 else 's'}"
 
 
-def _batch_faults(declared: DeclaredInput, batch: Dimension, max_batch_size: int) -> Iterator[str]:
+def _batch_errors(declared: DeclaredInput, batch: Dimension, max_batch_size: int) -> Iterator[str]:
     if batch.size.constant is not None:
         yield (
             f"the config has max_batch_size: {max_batch_size}, but the model was exported with a fixed first "
@@ -94,7 +96,7 @@ def _batch_faults(declared: DeclaredInput, batch: Dimension, max_batch_size: int
         )
 
 
-def _merge_faults(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
+def _merge_errors(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
     if first.size.constant is not None:
         origin = "is ragged" if declared.is_ragged else f"is made by batch_input of kind {declared.kind}"
         yield (
@@ -103,7 +105,7 @@ def _merge_faults(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
         )
 
 
-def _size_faults(declared: DeclaredInput, number: int, size: int, shape: tuple[Dimension, ...]) -> Iterator[str]:
+def _size_errors(declared: DeclaredInput, number: int, size: int, shape: tuple[Dimension, ...]) -> Iterator[str]:
     dimension = shape[number]
     if size < dimension.lower or (dimension.upper is not None and size > dimension.upper):
         is_size = f"is declared {size}" if declared.kind is None else f"is {size}, the number of dims of its source"

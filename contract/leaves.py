@@ -31,6 +31,11 @@ class Dimension:
     upper: int | None = None
     may_be_empty: bool = False
 
+    @property
+    def lower_if_empty(self) -> int:
+        """The lower bound where the exporter's assumption is left out."""
+        return max(0, self.size.value(dict.fromkeys(self.size.symbols, 0)))
+
     def __str__(self) -> str:
         return str(self.size)
 

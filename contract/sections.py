@@ -37,3 +37,8 @@ class Line:
 
 # What stands together, with an empty line before it.
 Section = tuple[Fact | Table | Line, ...]
+
+
+def bytes_text(count: int) -> str:
+    """Print a number of bytes."""
+    return f"{count / (1 << 20):.1f} MiB" if count >= 1 << 20 else f"{count / (1 << 10):.1f} KiB"

@@ -1,16 +1,17 @@
 """Rules for the shapes that only requests can break, compiled at load from what the config leaves open.
 
-A compiled model reads foreign memory where sizes break the relations that it was exported with (FACTS.md), so every
-open dimension is held against its bounds, and against the dimensions that share its name. What a request has alone is
-checked before it is merged, so that it spoils no call; what comes of merging, with the tensors of the call.
+A compiled model reads foreign memory where sizes break the relations that it was exported with (docs/internals.md), so
+every dynamic dimension is checked against its bounds, and against the dimensions that share its name. What a request
+has alone is checked before it is merged, so that it spoils no call; what merging makes, with the tensors of the call.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from math import prod
 from typing import cast
 
-from triton_pytorch.contract.input_checks import bounds_text, is_scalar
 from triton_pytorch.contract.declared_inputs import DeclaredInput
+from triton_pytorch.contract.input_checks import bounds_text, is_scalar
 from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.contract.sizes import dynamic_size
 from triton_pytorch.model_config.tensors import DYNAMIC
@@ -21,16 +22,17 @@ Rule = Callable[[Sequence[Sequence[int] | None]], "str | None"]  # a check that 
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """A dimension of a declared input, and the number that the config fixes it at, if it does.
+class InputDimension:
+    """A dimension of a declared input, what the model says of it, and the number that the config fixes it at, if so.
 
-    `is_batch`: its size is the number of rows. `depends_on_merge`: no request alone has its size.
+    `leaf` is the position of the input in a call. `is_batch`: its size is the number of rows. `depends_on_merge`: no
+    request alone has its size.
     """
 
     tensor: str
     leaf: int
     number: int
-    dimension: Dimension
+    known: Dimension
     fixed: int | None
     is_batch: bool
     depends_on_merge: bool
@@ -46,43 +48,43 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class SymbolSource:
-    """Where the number behind a name comes from: a place whose size is `factor * name + offset`."""
+    """Where the number behind a name comes from: a dimension whose size is `factor * name + offset`."""
 
-    place: Place
+    dimension: InputDimension
     factor: int
     offset: int
 
     def value(self, shapes: Shapes) -> int:
-        """Return the number in a request; rounded down where the place breaks its own rule."""
-        return (self.place.size(shapes) - self.offset) // self.factor
+        """Return the number in a request; rounded down where the dimension breaks its own rule."""
+        return (self.dimension.size(shapes) - self.offset) // self.factor
 
 
 @dataclass(frozen=True, slots=True)
 class ShapeCheck:
-    """A check with the places that it reads; a bound of the number of rows holds for a sum where it holds for each."""
+    """A check with the dimensions that it reads; a bound of rows holds for a sum where it holds for each."""
 
     check: Check
-    read: tuple[Place, ...]
+    read: tuple[InputDimension, ...]
     is_bound: bool = False
 
     @property
     def is_settled(self) -> bool:
         """True where all numbers stand in the config, so that no request can change them."""
-        return all(place.fixed is not None for place in self.read)
+        return all(dimension.fixed is not None for dimension in self.read)
 
     @property
     def is_for_requests(self) -> bool:
         """True where a request alone has all sizes, and has to obey whatever it is merged with."""
-        return not any(place.depends_on_merge for place in self.read)
+        return not any(dimension.depends_on_merge for dimension in self.read)
 
     @property
     def is_for_calls(self) -> bool:
         """True where requests that pass alone can fail together."""
-        return not self.is_for_requests or (not self.is_bound and any(place.is_batch for place in self.read))
+        return not self.is_for_requests or (not self.is_bound and any(dimension.is_batch for dimension in self.read))
 
     def as_rule(self) -> Rule:
         """Return the check as one that passes where an optional input that it reads is not there."""
-        check, optional = self.check, {place.leaf for place in self.read if place.is_optional}
+        check, optional = self.check, {dimension.leaf for dimension in self.read if dimension.is_optional}
         if not optional:
             return cast("Rule", check)  # what it reads is always there
 
@@ -98,41 +100,64 @@ class ShapeRules:
 
     request_rules: tuple[Rule, ...]
     call_rules: tuple[Rule, ...]
-    faults: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
-def compile_shape_rules(declared: Sequence[DeclaredInput], leaves: Sequence[Leaf], order: Sequence[int]) -> ShapeRules:
-    """Compile the rules for declared inputs; input i is bound to `leaves[order[i]]`."""
-    bound = [(tensor, leaves[index], index) for tensor, index in zip(declared, order, strict=True)]
-    places = [place for tensor, leaf, index in bound for place in _places(tensor, leaf, index)]
-    sources = _symbol_sources(places)
+def compile_shape_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> ShapeRules:
+    """Compile the rules for declared inputs, each with its leaf and its position in a call."""
+    dimensions = [dimension for tensor, leaf, position in bound for dimension in _dimensions(tensor, leaf, position)]
+    sources = _symbol_sources(dimensions)
     checks: list[ShapeCheck] = []
-    faults: list[str] = []
-    for place in places:
-        faults += _batch_faults(place, sources)
-        for check in _checks(place, sources):
+    errors: list[str] = []
+    for dimension in dimensions:
+        errors += _batch_errors(dimension, sources)
+        for check in _checks(dimension, sources):
             if check.is_settled:
-                faults += filter(None, [check.check(())])
+                errors += filter(None, [check.check(())])
             else:
                 checks.append(check)
     return ShapeRules(
-        tuple(check.as_rule() for check in checks if check.is_for_requests),
+        (*_ragged_rules(bound), *(check.as_rule() for check in checks if check.is_for_requests)),
         tuple(check.as_rule() for check in checks if check.is_for_calls),
-        tuple(faults),
+        tuple(errors),
     )
 
 
-def _places(declared: DeclaredInput, leaf: Leaf, index: int) -> Iterator[Place]:
+def _ragged_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> Iterator[Rule]:
+    """Yield the rules for ragged inputs of a single request, which in the call are one dimension of all elements."""
+    for tensor, leaf, position in bound:
+        if tensor.is_ragged and leaf.shape is not None and len(leaf.shape) == 1 and leaf.shape[0].lower > 0:
+            yield _not_empty(tensor.name, position, leaf.shape[0])
+
+
+def _not_empty(name: str, position: int, dimension: Dimension) -> Rule:
+    remedy = _empty_remedy(dimension)
+
+    def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+        shape = shapes[position]
+        count = 1 if shape is None else prod(shape)
+        if count:
+            return None
+        return f"input '{name}' has no elements, but the model takes at least 1{remedy}"
+
+    return rule
+
+
+def _empty_remedy(dimension: Dimension) -> str:
+    return ": set the parameter ALLOW_EMPTY_INPUTS if it is made for empty ones" if dimension.may_be_empty else ""
+
+
+def _dimensions(declared: DeclaredInput, leaf: Leaf, position: int) -> Iterator[InputDimension]:
     if leaf.shape is None or is_scalar(declared, leaf):
         return
-    if len(declared.shape) != len(leaf.shape):  # a fault of its own
+    if len(declared.shape) != len(leaf.shape):  # an error of its own
         return
-    for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
-        yield Place(
+    for number, (size, known) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
+        yield InputDimension(
             declared.name,
-            index,
+            position,
             number,
-            dimension,
+            known,
             fixed=None if size == DYNAMIC else size,
             is_batch=declared.is_batched and number == 0,
             depends_on_merge=declared.depends_on_merge and size == DYNAMIC,
@@ -140,8 +165,8 @@ def _places(declared: DeclaredInput, leaf: Leaf, index: int) -> Iterator[Place]:
         )
 
 
-def _symbol_sources(places: Sequence[Place]) -> dict[str, SymbolSource]:
-    """Choose for each name the place that decides its number.
+def _symbol_sources(dimensions: Sequence[InputDimension]) -> dict[str, SymbolSource]:
+    """Choose for each name the dimension that decides its number.
 
     It is best one that is always there, then one that the config fixes, one that a request has alone, the batch, and
     one that is the name and nothing else.
@@ -149,97 +174,104 @@ def _symbol_sources(places: Sequence[Place]) -> dict[str, SymbolSource]:
 
     def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, ...]:
         symbol, source = candidate
-        place = source.place
-        is_plain = place.dimension.size == dynamic_size(symbol)
-        return place.is_optional, place.fixed is None, place.depends_on_merge, not place.is_batch, not is_plain
+        dimension = source.dimension
+        is_plain = dimension.known.size == dynamic_size(symbol)
+        return (
+            dimension.is_optional,
+            dimension.fixed is None,
+            dimension.depends_on_merge,
+            not dimension.is_batch,
+            not is_plain,
+        )
 
-    candidates = [found for place in places if (found := _linear(place)) is not None]
+    candidates = [found for dimension in dimensions if (found := _linear(dimension)) is not None]
     return dict(sorted(candidates, key=rank)[::-1])  # the first of each name wins
 
 
-def _linear(place: Place) -> tuple[str, SymbolSource] | None:
+def _linear(dimension: InputDimension) -> tuple[str, SymbolSource] | None:
     """Return the name and how to find its number where the size is `factor * name + offset`."""
-    match place.dimension.size.terms:
+    match dimension.known.size.terms:
         case ((factor, (symbol,)),) if factor > 0:
-            return symbol, SymbolSource(place, factor, 0)
+            return symbol, SymbolSource(dimension, factor, 0)
         case ((factor, (symbol,)), (offset, ())) if factor > 0:
-            return symbol, SymbolSource(place, factor, offset)
+            return symbol, SymbolSource(dimension, factor, offset)
     return None
 
 
-def _batch_faults(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[str]:
+def _batch_errors(dimension: InputDimension, sources: Mapping[str, SymbolSource]) -> Iterator[str]:
     """Yield a sentence where two batch dimensions would have to differ: a request has one batch size for all inputs."""
-    others = _others(place, sources)
-    if others and _are_all_batches(place, others) and others[0].dimension.size != place.dimension.size:
+    others = _others(dimension, sources)
+    if others and _are_all_batches(dimension, others) and others[0].known.size != dimension.known.size:
         yield (
-            f"{place} is {place.dimension} where {others[0]} is {others[0].dimension}, but with batching Triton makes "
+            f"{dimension} is {dimension.known} where {others[0]} is {others[0].known}, but with batching Triton makes "
             "both the batch size: set max_batch_size: 0"
         )
 
 
-def _checks(place: Place, sources: Mapping[str, SymbolSource]) -> Iterator[ShapeCheck]:
+def _checks(dimension: InputDimension, sources: Mapping[str, SymbolSource]) -> Iterator[ShapeCheck]:
     """Yield the checks of one dimension."""
-    if place.fixed is None and (place.dimension.lower > 0 or _upper(place) is not None):
-        yield ShapeCheck(_bounds_check(place), (place,), is_bound=True)
-    others = _others(place, sources)
-    if others == [place]:
-        yield from _multiples_checks(place)
-    elif others and not _are_all_batches(place, others):
-        own = {symbol: sources[symbol] for symbol in sorted(place.dimension.size.symbols)}
-        yield ShapeCheck(_relation_check(place, own), (place, *others))
+    if dimension.fixed is None and (dimension.known.lower > 0 or _upper(dimension) is not None):
+        yield ShapeCheck(_bounds_check(dimension), (dimension,), is_bound=True)
+    others = _others(dimension, sources)
+    if others == [dimension]:
+        yield from _multiples_checks(dimension)
+    elif others and not _are_all_batches(dimension, others):
+        own = {symbol: sources[symbol] for symbol in sorted(dimension.known.size.symbols)}
+        yield ShapeCheck(_relation_check(dimension, own), (dimension, *others))
 
 
-def _others(place: Place, sources: Mapping[str, SymbolSource]) -> list[Place]:
-    """Return the places that decide the size of this one; none where they do not decide all of it."""
-    symbols = sorted(place.dimension.size.symbols)
-    return [sources[symbol].place for symbol in symbols] if sources.keys() >= set(symbols) else []
+def _others(dimension: InputDimension, sources: Mapping[str, SymbolSource]) -> list[InputDimension]:
+    """Return the dimensions that decide the size of this one; none where they do not decide all of it."""
+    symbols = sorted(dimension.known.size.symbols)
+    return [sources[symbol].dimension for symbol in symbols] if sources.keys() >= set(symbols) else []
 
 
-def _are_all_batches(place: Place, others: Sequence[Place]) -> bool:
-    return place.is_batch and all(other.is_batch for other in others)
+def _are_all_batches(dimension: InputDimension, others: Sequence[InputDimension]) -> bool:
+    return dimension.is_batch and all(other.is_batch for other in others)
 
 
-def _upper(place: Place) -> int | None:
-    """Return the upper bound; sizes that merging decides have none, since exporters invent such bounds (FACTS.md)."""
-    return None if place.is_batch or place.depends_on_merge else place.dimension.upper
+def _upper(dimension: InputDimension) -> int | None:
+    """Return the upper bound; sizes that merging decides have none: exporters invent such (docs/internals.md)."""
+    return None if dimension.is_batch or dimension.depends_on_merge else dimension.known.upper
 
 
-def _bounds_check(place: Place) -> Check:
-    leaf, number, lower, upper = place.leaf, place.number, place.dimension.lower, _upper(place)
-    allowed = bounds_text(replace(place.dimension, upper=upper))
+def _bounds_check(dimension: InputDimension) -> Check:
+    leaf, number, lower, upper = dimension.leaf, dimension.number, dimension.known.lower, _upper(dimension)
+    allowed = bounds_text(replace(dimension.known, upper=upper))
+    remedy = _empty_remedy(dimension.known)
 
     def check(shapes: Shapes) -> str | None:
         size = shapes[leaf][number]
         if size < lower or (upper is not None and size > upper):
-            return f"{place} is {size}, but the model takes {allowed}"
+            return f"{dimension} is {size}, but the model takes {allowed}{remedy if size == 0 else ''}"
         return None
 
     return check
 
 
-def _multiples_checks(place: Place) -> Iterator[ShapeCheck]:
-    ((factor, _), *rest) = place.dimension.size.terms
+def _multiples_checks(dimension: InputDimension) -> Iterator[ShapeCheck]:
+    ((factor, _), *rest) = dimension.known.size.terms
     offset = rest[0][0] if rest else 0
     allowed = f"multiples of {factor}{f' plus {offset}' if offset else ''}"
 
     def check(shapes: Shapes) -> str | None:
-        size = place.size(shapes)
-        return f"{place} is {size}, but the model takes {allowed}" if (size - offset) % factor else None
+        size = dimension.size(shapes)
+        return f"{dimension} is {size}, but the model takes {allowed}" if (size - offset) % factor else None
 
     if factor > 1:
-        yield ShapeCheck(check, (place,))
+        yield ShapeCheck(check, (dimension,))
 
 
-def _relation_check(place: Place, sources: Mapping[str, SymbolSource]) -> Check:
+def _relation_check(dimension: InputDimension, sources: Mapping[str, SymbolSource]) -> Check:
     def check(shapes: Shapes) -> str | None:
-        expected = place.dimension.size.value({symbol: source.value(shapes) for symbol, source in sources.items()})
-        size = place.size(shapes)
+        expected = dimension.known.size.value({symbol: source.value(shapes) for symbol, source in sources.items()})
+        size = dimension.size(shapes)
         if size != expected:
             others = " and ".join(
-                f"{source.place} is {source.place.size(shapes)} ({source.place.dimension})"
+                f"{source.dimension} is {source.dimension.size(shapes)} ({source.dimension.known})"
                 for source in sources.values()
             )
-            return f"{place} is {size}, but the model takes {expected} ({place.dimension}) there, since {others}"
+            return f"{dimension} is {size}, but the model takes {expected} ({dimension.known}) there, since {others}"
         return None
 
     return check

@@ -1,4 +1,4 @@
-"""Sizes of dimensions: whole numbers, open sizes by name, and polynomials of both, such as `2*s27 + 1`."""
+"""Sizes of dimensions: whole numbers, dynamic sizes by name, and polynomials of both, such as `2*s27 + 1`."""
 
 import ast
 import re
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import prod
 
 _LONG = re.compile(r"\b(\d+)L\b")  # AOTInductor prints C++: `2L*s27`
-# What polynomials are made of. Real ones are short; a hostile package could keep a parser busy without end.
+# What polynomials are made of. Real ones are short.
 _POLYNOMIAL = re.compile(r"[A-Za-z0-9_ +*()-]{1,500}")
 _TERMS_AT_MOST = 64
 
@@ -23,14 +23,14 @@ class Size:
 
     @property
     def constant(self) -> int | None:
-        """The number that this size always is, or None where it is open."""
+        """The number that this size always is, or None where it is dynamic."""
         if self.symbols:
             return None
         return self.terms[0][0] if self.terms else 0
 
     @property
     def symbols(self) -> frozenset[str]:
-        """The names of the open sizes in it."""
+        """The names of the dynamic sizes in it."""
         return frozenset(symbol for _, symbols in self.terms for symbol in symbols)
 
     def value(self, sizes: Mapping[str, int]) -> int:
@@ -58,7 +58,7 @@ def size_of(number: int) -> Size:
 
 
 def dynamic_size(name: str) -> Size:
-    """Return an open size of this name."""
+    """Return a dynamic size of this name."""
     return Size(((1, (name,)),))
 
 

@@ -1,60 +1,70 @@
-"""Data types in config.pbtxt held against what the arguments and the result of a method are: tensors, strings, numbers.
+"""Data types in config.pbtxt against what the leaves of a model are: tensors, strings or numbers.
 
 torch has no tensors of strings, so strings come and go as lists, which have one dimension.
 """
 
 from collections.abc import Iterator
 
-from triton_pytorch.io_naming.argument_names import Argument, ArgumentKind
 from triton_pytorch.contract.declared_inputs import DeclaredInput
-from triton_pytorch.io_naming.result_names import ResultKind, ResultType
+from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.tensors import TensorConfig
 
+SENDABLE = "Tensor, Optional[Tensor], List[str] or Dict[str, Tensor]"
 
-def input_type_faults(declared: DeclaredInput, argument: Argument) -> Iterator[str]:
+
+def input_value_errors(declared: DeclaredInput, leaf: Leaf) -> Iterator[str]:
     """Yield what is wrong with the data type of an input, or with the dims of one of strings."""
     label = f"input '{declared.name}'"
-    takes = f"the model takes {_value_of(argument)}"
-    if argument.kind is not ArgumentKind.STRINGS:
-        if declared.data_type is DataType.STRING:
-            yield f"{label} is declared TYPE_STRING, but {takes}: declare the data type of the tensor"
-    elif declared.data_type is not DataType.STRING:
-        yield f"{label} is declared {declared.data_type}, but {takes}: declare TYPE_STRING"
-    else:
-        yield from _dims_faults(label, declared.shape, is_batched=declared.is_batched)
+    if leaf.kind is ValueKind.OTHER:
+        remedy = ": remove it from the config, and its default applies" if leaf.has_default else ""
+        yield f"{label} is argument '{leaf}' of type {leaf.type}, which no request can send{remedy}"
+    elif leaf.kind is ValueKind.STRINGS:
+        if declared.data_type is not DataType.STRING:
+            yield f"{label} is declared {declared.data_type}, but the model takes {leaf.type}: declare TYPE_STRING"
+        else:
+            yield from _dims_errors(label, declared.shape, is_batched=declared.is_batched)
+    elif declared.data_type is DataType.STRING:
+        yield f"{label} is declared TYPE_STRING, but the model takes a tensor there: declare {_type_of(leaf)}"
 
 
-def output_type_faults(declared: TensorConfig, result: ResultType, *, is_batched: bool) -> Iterator[str]:
+def output_value_errors(declared: TensorConfig, leaf: Leaf, *, is_batched: bool) -> Iterator[str]:
     """Yield what is wrong with the data type of an output, or with the dims of one of strings, as far as is known."""
     label = f"output '{declared.name}'"
-    returned = f"{label} is declared {declared.data_type}, but the model returns {result.text}"
-    if declared.data_type is DataType.STRING:
-        if result.kind in (ResultKind.TENSOR, ResultKind.NUMBER):
-            yield f"{returned}: declare its data type"
+    returned = f"{label} is declared {declared.data_type}, but the model returns {leaf.type}"
+    if leaf.kind is ValueKind.NONE:
+        yield f"{label} is always None: remove it from the config"
+    elif declared.data_type is DataType.STRING:
+        if leaf.kind in (ValueKind.TENSOR, ValueKind.NUMBER):
+            yield f"{returned}: declare {_type_of(leaf)}"
         else:
-            yield from _dims_faults(label, (-1,) * is_batched + declared.model_dims, is_batched=is_batched)
-    elif result.kind is ResultKind.STRINGS:
+            yield from _dims_errors(label, (-1,) * is_batched + declared.model_dims, is_batched=is_batched)
+    elif leaf.kind is ValueKind.STRINGS:
         yield f"{returned}: declare TYPE_STRING"
-    elif result.kind is ResultKind.NUMBER and result.dtype != declared.data_type.torch_name:
-        yield f"{returned}: {_number_remedy(result)}"
+    elif leaf.kind is ValueKind.NUMBER and leaf.dtype != declared.data_type.torch_name:
+        yield f"{returned}: {_number_remedy(leaf)}"
 
 
-def _value_of(argument: Argument) -> str:
-    return "tensors there" if argument.kind is ArgumentKind.TENSORS_BY_KEY else argument.type
+def data_type_of(leaf: Leaf) -> DataType | None:
+    """Return Triton's name of a leaf's data type; None where it is unknown, or Triton has none (complex numbers)."""
+    return next((data_type for data_type in DataType if leaf.dtype and data_type.torch_name == leaf.dtype), None)
 
 
-def _number_remedy(result: ResultType) -> str:
-    data_type = next((data_type for data_type in DataType if data_type.torch_name == result.dtype), None)
+def _type_of(leaf: Leaf) -> str:
+    return str(data_type_of(leaf) or "the data type of the tensor")
+
+
+def _number_remedy(leaf: Leaf) -> str:
+    data_type = data_type_of(leaf)
     return f"declare {data_type}" if data_type else "remove it, since Triton has no such type"
 
 
-def _dims_faults(label: str, shape: tuple[int, ...], *, is_batched: bool) -> Iterator[str]:
+def _dims_errors(label: str, shape: tuple[int, ...], *, is_batched: bool) -> Iterator[str]:
     if len(shape) == 1:
         return
     if is_batched:
         yield (
-            f"{label} is TYPE_STRING with dims {list(shape[1:])} behind the batch dimension, but a list of strings has "
+            f"{label} is TYPE_STRING with dims {list(shape[1:])} after the batch dimension, but a list of strings has "
             "one dimension, that of the batch: declare dims: [ 1 ] and reshape: { shape: [ ] }"
         )
     else:

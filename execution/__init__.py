@@ -1,1 +1,1 @@
-"""The run loop: requests become flat leaves, leaves become answers, and one bad request never hurts the next."""
+"""The run loop: requests become flat leaves, leaves become responses, and one bad request never harms another."""

@@ -1,30 +1,27 @@
 """What the run loop needs of a model below it and of Triton above it; both match by shape, not by base class."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import torch
 
-from triton_pytorch.contract.leaves import Leaf
-
 
 class Model(Protocol):
-    """An opened model of any format: flat leaves in call-spec order, one call at a time."""
-
-    @property
-    def inputs(self) -> Sequence[Leaf]:
-        """The input leaves."""
-        ...
-
-    @property
-    def outputs(self) -> Sequence[Leaf]:
-        """The output leaves, all of which a call returns."""
-        ...
+    """An opened model of any format: leaves in the order of `PlannedLeaves`, one call at a time."""
 
     @property
     def device(self) -> torch.device:
         """Where input tensors have to lie."""
+        ...
+
+    @property
+    def session(self) -> Callable[[], AbstractContextManager[Any]]:
+        """What makes the context around one or more calls: grad mode, device, stream, clean-up.
+
+        What the calls returned is complete when the context is left.
+        """
         ...
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
@@ -36,7 +33,7 @@ class Model(Protocol):
         ...
 
     def close(self) -> None:
-        """Let go of everything that the model holds; nothing is called after that."""
+        """Release everything that the model holds; nothing is called after that."""
         ...
 
 
@@ -68,7 +65,7 @@ class TritonRequest(Protocol):
         ...
 
     def is_cancelled(self) -> bool:
-        """Whether the client has given up; asks the server, which takes longer than all the rest (FACTS.md)."""
+        """Whether the client has given up; asks the server, which takes up to 73 us."""
         ...
 
 
@@ -104,11 +101,11 @@ class Logger(Protocol):
     """`pb_utils.Logger`."""
 
     def log_info(self, message: str) -> None:
-        """Log what somebody may want to know."""
+        """Log what a user may want to know."""
         ...
 
     def log_warn(self, message: str) -> None:
-        """Log what somebody should look at."""
+        """Log what a user should look at."""
         ...
 
     def log_error(self, message: str) -> None:

@@ -1,19 +1,19 @@
-"""What comes out of a model held against what config.pbtxt declares, before anything is sent."""
+"""What comes out of a model, validated against what config.pbtxt declares and cut into the parts of each request."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
 from math import prod
 from typing import Any, Protocol
 
 import torch
 
-from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes
+from triton_pytorch.batching.requests import ParsedRequest
+from triton_pytorch.batching.row_rule import OutputError, RowCountError
+from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes, scatter_strings
+from triton_pytorch.contract.plan import Plan, PlannedOutput
 from triton_pytorch.execution.interfaces import TensorFactory
-from triton_pytorch.execution.requests import Reading
+from triton_pytorch.execution.outcomes import Outcome, Parts
 from triton_pytorch.execution.strings import as_triton_array
-from triton_pytorch.contract.binding import Contract
-from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
@@ -23,19 +23,32 @@ from triton_pytorch.torch_runtime.tensors import as_response_output, to_dlpack
 
 # The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
 Results = Sequence[Any]
+# One output of a call for each of its requests, or why it is not there.
+Split = list[Any] | OutputError
+ToTriton = Callable[[Any], Any]  # makes Triton's tensor of one request's part
+
 _HINT = "if that is how the model works, set max_batch_size: 0"
 _HINT_FOR_RAGGED = (
     "an output in the shape of a ragged input needs batch_output, and one with a row for each request, requests of one "
     "row"
 )
-ToTriton = Callable[[Any], Any]  # makes Triton's tensor of one request's part
 
 
 class Output(Protocol):
-    """A declared output of any type."""
+    """A declared output; `position` is that of its leaf in the results of a call."""
 
-    def parts(self, results: Results, readings: Sequence[Reading]) -> list[Any]:
-        """Return this output of a call for each of its requests; raises ModelRunError if it is not as declared."""
+    @property
+    def name(self) -> str:
+        """The name from config.pbtxt."""
+        ...
+
+    @property
+    def position(self) -> int:
+        """Where it stands among the results."""
+        ...
+
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Split:
+        """Return this output of a call for each of its requests."""
         ...
 
     def to_triton(self, factory: TensorFactory) -> ToTriton:
@@ -43,128 +56,197 @@ class Output(Protocol):
         ...
 
 
+class Outputs:
+    """The declared outputs of a model, in the order of config.pbtxt."""
+
+    def __init__(self, plan: Plan) -> None:
+        hint = _HINT_FOR_RAGGED if plan.has_ragged_inputs else _HINT
+        self._outputs = [_output(planned, hint, is_batched=plan.is_batched) for planned in plan.outputs]
+
+    def scatter(self, results: Results, requests: Sequence[ParsedRequest]) -> list[Outcome]:
+        """Return what a call brings each of its requests; only outputs that one of them asks for are looked at."""
+        first, *others = [request.requested for request in requests]
+        requested = first.union(*others) if others else first
+        splits = [
+            (output.name, output.split(results[output.position], requests))
+            for output in self._outputs
+            if output.name in requested
+        ]
+        return [_outcome(index, request.requested, splits) for index, request in enumerate(requests)]
+
+    def to_triton(self, factory: TensorFactory) -> dict[str, ToTriton]:
+        """Return what makes Triton's tensor of a part, by the name of the output."""
+        return {output.name: output.to_triton(factory) for output in self._outputs}
+
+
+def _outcome(index: int, requested: set[str], splits: Sequence[tuple[str, Split]]) -> Outcome:
+    """Return the parts of one request, or the first error that concerns it."""
+    parts: Parts = {}
+    for name, split in splits:
+        if name in requested:
+            if isinstance(split, OutputError):
+                return split
+            parts[name] = split[index]
+    return parts
+
+
+def _output(planned: PlannedOutput, hint: str, *, is_batched: bool) -> Output:
+    name, position, dims = planned.name, planned.position, planned.dims
+    if planned.data_type is DataType.STRING:
+        return StringsOutput(name, position, dims[0] if dims else DYNAMIC, is_batched, hint)
+    dtype = TORCH_DTYPES[planned.data_type]
+    if planned.source_position is not None:
+        return ShapedOutput(name, position, dtype, dims, planned.source_position)
+    return RowsOutput(name, position, dtype, dims, hint) if is_batched else WholeOutput(name, position, dtype, dims)
+
+
 @dataclass(frozen=True, slots=True)
 class TensorOutput:
-    """A declared tensor: the leaf of the result that it is, and its dtype and dims behind the batch dimension."""
+    """A declared tensor; `dims` are without the batch dimension, DYNAMIC where any size will do."""
 
     name: str
-    leaf: int
+    position: int
     dtype: torch.dtype
     dims: tuple[int, ...]
-    is_batched: bool
-    hint: str  # what to change where it is not batched
-    source: int | None = None  # the input leaf whose shapes it is cut into (BATCH_SCATTER_WITH_INPUT_SHAPE), if so
-
-    def parts(self, results: Results, readings: Sequence[Reading]) -> list[torch.Tensor]:
-        """Return this output of a call for each of its requests, contiguous; views where the result is.
-
-        Raises:
-            ModelRunError: it is not what the config declares.
-        """
-        result = self._of_declared_type(results)
-        if self.source is not None:
-            return self._cut_into_shapes(result, [reading.leaves[self.source] for reading in readings])
-        if not self.is_batched:
-            if result.dim() == 0 and self.dims in ((1,), (DYNAMIC,)):
-                result = result.reshape(1)  # Triton has no way to declare an output without dimensions here
-            self._check_dims(result)
-            return [as_response_output(result)]
-        rows = [reading.rows for reading in readings]
-        _check_rows(self.name, result.shape[0] if result.dim() else None, sum(rows), self.hint)
-        self._check_dims(result)
-        return scatter_rows(result, rows)
 
     def to_triton(self, factory: TensorFactory) -> ToTriton:
         """Return what makes Triton's tensor of a part."""
         name, from_dlpack = self.name, factory.from_dlpack
         return lambda tensor: from_dlpack(name, to_dlpack(tensor))
 
-    def _of_declared_type(self, results: Results) -> torch.Tensor:
-        result = _present(results, self.leaf, self.name)
+    def _tensor(self, result: Any) -> torch.Tensor | OutputError:
+        """Return the result where it is a tensor of the declared type that Triton can read."""
+        if (
+            isinstance(result, torch.Tensor)
+            and result.dtype is self.dtype
+            and result.layout is torch.strided
+            and not result.is_nested
+            and (result.data_ptr() or not result.numel())
+        ):
+            return result.resolve_neg()  # DLPack tells only the memory of a view of negatives, as `.conj().imag` is
+        return OutputError(self.name, _absence(self.name, result) or self._wrong_tensor(result))
+
+    def _wrong_tensor(self, result: Any) -> str:
+        declared = f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}"
         if not isinstance(result, torch.Tensor):
-            raise ModelRunError(
-                f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}, but the model returned strings: "
-                "write data_type: TYPE_STRING in config.pbtxt"
-            )
+            return f"{declared}, but the model returned strings: write data_type: TYPE_STRING in config.pbtxt"
         if result.layout is not torch.strided or result.is_nested:
             kind = "nested" if result.is_nested else f"of layout {result.layout}"
-            raise ModelRunError(f"output '{self.name}' is {kind}: expected a dense tensor")
+            return f"output '{self.name}' is {kind}: expected a dense tensor"
         if not result.data_ptr() and result.numel():  # of a meta tensor, or of zeros that torch did not write down
-            raise ModelRunError(f"output '{self.name}' has no memory (device {result.device}): return a copy of it")
-        if result.dtype is not self.dtype:
-            raise ModelRunError(self._wrong_type(result.dtype))
-        return result.resolve_neg()  # of a view of the negatives, such as `.conj().imag`, DLPack tells only the memory
-
-    def _cut_into_shapes(self, result: torch.Tensor, sources: Sequence[torch.Tensor | None]) -> list[torch.Tensor]:
-        shapes = [(source.shape[0], *self._dims_after(source)) for source in sources if source is not None]
-        count = sum(map(prod, shapes))
-        if result.numel() != count:
-            raise ModelRunError(
-                f"output '{self.name}' has {result.numel()} elements, but batch_output cuts it into the shapes of an "
-                f"input, which make {count} here: {listed([str(list(shape)) for shape in shapes])}"
-            )
-        return scatter_shapes(result, shapes)
-
-    def _dims_after(self, source: torch.Tensor) -> list[int]:
-        """Return the dims of this output in one request: the declared ones, open ones as the source has them."""
-        return [source.shape[number + 1] if size == DYNAMIC else size for number, size in enumerate(self.dims)]
-
-    def _check_dims(self, result: torch.Tensor) -> None:
-        got = result.shape[1:] if self.is_batched else result.shape
-        if got != self.dims and not self._are_declared(got):
-            raise ModelRunError(self._wrong_dims(result))
-
-    def _are_declared(self, sizes: Sequence[int]) -> bool:
-        return len(sizes) == len(self.dims) and all(
-            declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True)
-        )
-
-    def _wrong_type(self, dtype: torch.dtype) -> str:
-        declared = f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}"
-        data_type = DATA_TYPES.get(dtype)
+            return f"output '{self.name}' has no memory (device {result.device}): return a copy of it"
+        data_type = DATA_TYPES.get(result.dtype)
         if data_type is None:
-            return f"{declared}, but the model returned {dtype}, which Triton lacks: remove it from config.pbtxt"
+            return f"{declared}, but the model returned {result.dtype}, which Triton lacks: remove it from config.pbtxt"
         return f"{declared}, but the model returned {data_type}: write data_type: {data_type} in config.pbtxt"
 
-    def _wrong_dims(self, result: torch.Tensor) -> str:
-        behind = " behind the batch dimension" if self.is_batched else ""
-        return (
-            f"output '{self.name}' is declared with dims {list(self.dims)}{behind}, but the model returned "
-            f"{list(result.shape)}: change its dims in config.pbtxt"
+    def _is_declared(self, sizes: torch.Size) -> bool:
+        return sizes == self.dims or (
+            len(sizes) == len(self.dims)
+            and all(declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True))
+        )
+
+    def _wrong_dims(self, result: torch.Tensor, after: str = "") -> OutputError:
+        return OutputError(
+            self.name,
+            f"output '{self.name}' is declared with dims {list(self.dims)}{after}, but the model returned "
+            f"{list(result.shape)}: change its dims in config.pbtxt",
         )
 
 
 @dataclass(frozen=True, slots=True)
+class RowsOutput(TensorOutput):
+    """A tensor of shape [rows, *dims]; `hint` says what to change where it has other rows than went in."""
+
+    hint: str
+
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:
+        """Return the rows of each request, contiguous; views where the result is."""
+        tensor = self._tensor(result)
+        if isinstance(tensor, OutputError):
+            return tensor
+        rows = [request.rows for request in requests]
+        shape = tensor.shape
+        if not shape or shape[0] != sum(rows):
+            return RowCountError(self.name, sum(rows), shape[0] if shape else None, self.hint)
+        if not self._is_declared(shape[1:]):
+            return self._wrong_dims(tensor, " after the batch dimension")
+        return scatter_rows(tensor, rows)
+
+
+@dataclass(frozen=True, slots=True)
+class WholeOutput(TensorOutput):
+    """A tensor of a model without batching, whose calls are for one request each."""
+
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:  # noqa: ARG002
+        """Return the tensor, contiguous."""
+        tensor = self._tensor(result)
+        if isinstance(tensor, OutputError):
+            return tensor
+        if tensor.dim() == 0 and self.dims in ((1,), (DYNAMIC,)):
+            tensor = tensor.reshape(1)  # Triton has no way to declare an output without dimensions here
+        return [as_response_output(tensor)] if self._is_declared(tensor.shape) else self._wrong_dims(tensor)
+
+
+@dataclass(frozen=True, slots=True)
+class ShapedOutput(TensorOutput):
+    """A tensor that is cut into the shapes that an input has in the requests (BATCH_SCATTER_WITH_INPUT_SHAPE)."""
+
+    source: int
+
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:
+        """Return a tensor for each request, contiguous."""
+        tensor = self._tensor(result)
+        if isinstance(tensor, OutputError):
+            return tensor
+        shapes = [self._shape(request.leaves[self.source].shape) for request in requests]
+        count = sum(map(prod, shapes))
+        if tensor.numel() != count:
+            return OutputError(
+                self.name,
+                f"output '{self.name}' has {tensor.numel()} elements, but batch_output cuts it into the shapes of an "
+                f"input, which make {count} here: {listed([str(shape) for shape in shapes])}",
+            )
+        return scatter_shapes(tensor, shapes)
+
+    def _shape(self, source: Sequence[int]) -> list[int]:
+        """Return the shape of this output in one request: the declared dims, dynamic ones as the source has them."""
+        dims = [source[number] if size == DYNAMIC else size for number, size in enumerate(self.dims, 1)]
+        return [source[0], *dims]
+
+
+@dataclass(frozen=True, slots=True)
 class StringsOutput:
-    """Declared strings, of one dimension: the leaf of the result that they are, and their number where it is fixed."""
+    """Declared strings, of one dimension; `count` is their number where config.pbtxt fixes it, else DYNAMIC."""
 
     name: str
-    leaf: int
+    position: int
     count: int
     is_batched: bool
-    hint: str  # what to change where they are not batched
+    hint: str
 
-    def parts(self, results: Results, readings: Sequence[Reading]) -> list[list[str]]:
-        """Return the strings of each request of a call.
-
-        Raises:
-            ModelRunError: they are none, or not as many as they have to be.
-        """
-        result = _present(results, self.leaf, self.name)
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[list[str]] | OutputError:
+        """Return the strings of each request of a call."""
+        absence = _absence(self.name, result)
+        if absence is not None:
+            return OutputError(self.name, absence)
         if isinstance(result, torch.Tensor):
-            raise ModelRunError(
+            return OutputError(
+                self.name,
                 f"output '{self.name}' is declared TYPE_STRING, but the model returned a tensor: "
-                f"write data_type: {DATA_TYPES.get(result.dtype, result.dtype)} in config.pbtxt"
+                f"write data_type: {DATA_TYPES.get(result.dtype, result.dtype)} in config.pbtxt",
             )
         strings = list(result)
         if self.is_batched:
-            rows = [reading.rows for reading in readings]
-            _check_rows(self.name, len(strings), sum(rows), self.hint)
-            return [strings[end - count : end] for end, count in zip(accumulate(rows), rows, strict=True)]
+            rows = [request.rows for request in requests]
+            if len(strings) != sum(rows):
+                return RowCountError(self.name, sum(rows), len(strings), self.hint)
+            return scatter_strings(strings, rows)
         if self.count not in (DYNAMIC, len(strings)):
-            raise ModelRunError(
+            return OutputError(
+                self.name,
                 f"output '{self.name}' is declared with dims [{self.count}], but the model returned {len(strings)} "
-                "strings: change its dims in config.pbtxt"
+                "strings: change its dims in config.pbtxt",
             )
         return [strings]
 
@@ -174,40 +256,10 @@ class StringsOutput:
         return lambda strings: factory(name, as_triton_array(strings))
 
 
-def _present(results: Results, leaf: int, name: str) -> Any:
-    """Return a leaf of a result; raises ModelRunError where it is not there."""
-    result = results[leaf]
+def _absence(name: str, result: Any) -> str | None:
+    """Return why an output is not there, if it is not."""
     if isinstance(result, ModelRunError):
-        raise result
+        return str(result)
     if result is None:
-        raise ModelRunError(f"output '{name}' is None in this answer: if it always is, remove it from config.pbtxt")
-    return result
-
-
-def _check_rows(name: str, got: int | None, rows: int, hint: str) -> None:
-    if got != rows:
-        returned = "a single number" if got is None else _rows_text(got)
-        raise ModelRunError(
-            f"output '{name}' is not batched: {_rows_text(rows)} went in and {returned} came out; {hint}"
-        )
-
-
-def _rows_text(count: int) -> str:
-    return "1 row" if count == 1 else f"{count} rows"
-
-
-def declare_outputs(config: ModelConfig, contract: Contract) -> dict[str, Output]:
-    """Return the declared outputs by name."""
-    input_leaves = {tensor.name: leaf for tensor, leaf in zip(config.inputs, contract.inputs, strict=True)}
-    sources = {batch_output.target: input_leaves[batch_output.source] for batch_output in config.batch_outputs}
-    is_batched = config.max_batch_size > 0
-    hint = _HINT_FOR_RAGGED if config.batch_inputs or any(tensor.is_ragged for tensor in config.inputs) else _HINT
-    outputs: dict[str, Output] = {}
-    for tensor, leaf in zip(config.outputs, contract.outputs, strict=True):
-        name, dims = tensor.name, tensor.model_dims
-        if tensor.data_type is DataType.STRING:
-            outputs[name] = StringsOutput(name, leaf, dims[0] if dims else DYNAMIC, is_batched, hint)
-        else:
-            dtype = TORCH_DTYPES[tensor.data_type]
-            outputs[name] = TensorOutput(name, leaf, dtype, dims, is_batched, hint, sources.get(name))
-    return outputs
+        return f"output '{name}' is None in this answer: if it always is, remove it from config.pbtxt"
+    return None

@@ -27,12 +27,12 @@ def read_strings(tensor: TritonTensor) -> Strings:
     """Return the strings of a request.
 
     Raises:
-        RequestError: they have several dimensions, or one of them is no UTF-8.
+        RequestError: they have several dimensions, or one of them is not valid UTF-8.
     """
     array = tensor.as_numpy()
     if array.ndim != 1:
         raise RequestError(
-            f"input '{tensor.name()}' has shape {list(array.shape)}, but strings have one dimension to this model"
+            f"input '{tensor.name()}' has shape {list(array.shape)}, but the model takes strings in one dimension"
         )
     return Strings([_text(content, index, tensor) for index, content in enumerate(array.tolist())])
 
@@ -41,7 +41,7 @@ def _text(content: bytes, index: int, tensor: TritonTensor) -> str:
     try:
         return content.decode()
     except UnicodeDecodeError as error:
-        raise RequestError(f"string {index} of input '{tensor.name()}' is no UTF-8 ({error.reason})") from error
+        raise RequestError(f"string {index} of input '{tensor.name()}' is not valid UTF-8 ({error.reason})") from error
 
 
 def as_triton_array(strings: Iterable[str]) -> Any:
@@ -55,8 +55,8 @@ def as_triton_array(strings: Iterable[str]) -> Any:
 def check_strings_arrive(triton: Triton) -> None:
     """Raise UnsupportedError where Triton's Python backend misreads arrays.
 
-    Python backends that were built before numpy 2 read its arrays with a stride of nothing (seen with Triton 24.10),
-    and lose all strings but their first byte.
+    Python backends that were built before numpy 2 read its arrays with a stride of 0 (seen with Triton 24.10), and
+    lose all strings but their first byte.
     """
     sent = np.array([1, 2], dtype=np.int32)
     if from_dlpack(triton.tensor("probe", sent).to_dlpack()).tolist() != [1, 2]:

@@ -1,4 +1,4 @@
-"""The leaves that a model takes and returns, read from the call spec that torch stores in a package.
+"""The names of all leaves that a model takes and returns, read from the call spec that torch stores in a package.
 
 A call spec is two pytree specs, each in the JSON of `torch.utils._pytree.treespec_dumps`, protocol 1:
 
@@ -6,16 +6,20 @@ A call spec is two pytree specs, each in the JSON of `torch.utils._pytree.treesp
     leaf  = {"type": null, "context": null, "children_spec": []}
     node  = {"type": name, "context": context, "children_spec": [node or leaf, ..]}
 
-The context of a dictionary is a JSON text of its own that lists the keys in the order of the children; other
-contexts do not matter here. A namedtuple is read by index: its field names are not in the spec.
+A context is a value, or a JSON text of one. That of a dictionary lists the keys in the order of the children. A
+registered class goes by its keys where its context lists them: HuggingFace's ModelOutput has ["logits", "hidden"], a
+dataclass [["logits"], ["hidden"]] (its fields, then those that were None), a defaultdict {"dict_context": ["a"], ..}.
+Everything else goes by index, a namedtuple too: its field names are not in the spec.
 """
 
 import json
 import re
 import reprlib
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass
 
+from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath, Root, forbidden_character
 from triton_pytorch.model_config.errors import ArtifactError, NamingError, UnsupportedError
 from triton_pytorch.model_config.suggestions import listed
@@ -23,34 +27,32 @@ from triton_pytorch.model_config.suggestions import listed
 _PROTOCOL = 1
 _SEQUENCES = ("builtins.tuple", "builtins.list", "collections.namedtuple")
 _MAPPINGS = ("builtins.dict", "collections.OrderedDict")
+_LEAF: dict[str, object] = {"type": None, "context": None, "children_spec": []}
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """The paths of all leaves in flat order: leaf i is `INPUT__i` or `OUTPUT__i`."""
+    """The names of all leaves in flat order: leaf i is `INPUT__i` or `OUTPUT__i`."""
 
-    inputs: tuple[LeafPath, ...]
-    outputs: tuple[LeafPath, ...]
+    inputs: tuple[LeafNames, ...]
+    outputs: tuple[LeafNames, ...]
 
 
 def read_call_spec(in_spec: str, out_spec: str) -> CallSpec:
     """Read the two specs of a package, as `AOTIModelPackageLoader.get_call_spec()` or the wrapper source gives them.
 
-    Raises ArtifactError where a text is no pytree spec, UnsupportedError where the tree holds a node without names
-    here, and NamingError where a key cannot be written in a tensor's name or two leaves print alike.
+    Raises ArtifactError where a text is not a pytree spec, and NamingError where the key of a dictionary cannot be
+    written in a tensor's name or two leaves print alike.
     """
     match _tree(in_spec, "in_spec"):
         case {
             "type": "builtins.tuple",
             "children_spec": [{"type": "builtins.tuple"} as args, {"type": "builtins.dict"} as kwargs],
         }:
-            inputs = (*_leaves("ARGS", args), *_leaves("KWARGS", kwargs))
+            inputs = [*_leaves("ARGS", args), *_leaves("KWARGS", kwargs)]
         case _:
             raise ArtifactError("the package's in_spec is damaged: expected a tuple of an args tuple and a kwargs dict")
-    outputs = _leaves("RESULT", _tree(out_spec, "out_spec"))
-    _refuse_twins(inputs)
-    _refuse_twins(outputs)
-    return CallSpec(inputs, outputs)
+    return CallSpec(_named(inputs), _named(_leaves("RESULT", _tree(out_spec, "out_spec"))))
 
 
 def check_leaf_count(spec: CallSpec, runner_inputs: int) -> None:
@@ -59,7 +61,7 @@ def check_leaf_count(spec: CallSpec, runner_inputs: int) -> None:
     `None` and constant arguments are leaves of the spec and no inputs of the runner, so that leaf i would no longer
     be input i. Raises UnsupportedError for those, ArtifactError for a runner with more inputs than leaves.
     """
-    leaves = f"{len(spec.inputs)} input leaves ({listed([str(path) for path in spec.inputs])})"
+    leaves = f"{len(spec.inputs)} input leaves ({listed([names.names[0] for names in spec.inputs])})"
     if runner_inputs < len(spec.inputs):
         raise UnsupportedError(
             f"the package's call spec has {leaves} but its compiled model takes {runner_inputs} tensors, because"
@@ -83,7 +85,7 @@ def _tree(text: str, part: str) -> object:
                 f" but only protocol {_PROTOCOL} is known: export it with a torch that this backend supports"
             )
     raise ArtifactError(
-        f"the package's {part} is no pytree spec: expected [{_PROTOCOL}, node], got {reprlib.repr(text)}"
+        f"the package's {part} is not a pytree spec: expected [{_PROTOCOL}, node], got {reprlib.repr(text)}"
     )
 
 
@@ -91,44 +93,63 @@ def _parsed(text: str, what: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        raise ArtifactError(f"{what} is no JSON that can be read ({error}): {reprlib.repr(text)}") from error
+        raise ArtifactError(f"{what} is not valid JSON ({error}): {reprlib.repr(text)}") from error
 
 
-def _leaves(root: Root, tree: object) -> tuple[LeafPath, ...]:
-    leaves = []
+def _named(leaves: list[tuple[LeafPath, str | None]]) -> tuple[LeafNames, ...]:
+    twins = [str(path) for path, count in Counter(path for path, _ in leaves).items() if count > 1]
+    if twins:
+        raise NamingError(
+            f"several leaves of the model print alike as {listed(twins)}, so no name fits one of them alone:"
+            " expected keys that differ as text, got some like 1 and '1'; rename one and export again"
+        )
+    return tuple(LeafNames(path, (str(path),), index=index, owner=owner) for index, (path, owner) in enumerate(leaves))
+
+
+def _leaves(root: Root, tree: object) -> list[tuple[LeafPath, str | None]]:
+    """Return the path of each leaf, with its owner: the keyword of the call or the key of the result it belongs to."""
+    paths = []
     waiting = [(LeafPath(root), tree)]
     while waiting:  # a loop, because a damaged spec may be nested deeper than Python recurses
         path, node = waiting.pop()
-        if _is_leaf(node):
-            leaves.append(path)
+        if node == _LEAF:
+            paths.append(path)
         else:
-            waiting.extend(reversed(_children(path, node)))
-    return tuple(leaves)
+            keys, children = _keys_and_children(path, node)
+            segments = map(str, range(len(children))) if keys is None else keys
+            below = [LeafPath(root, (*path.segments, segment)) for segment in segments]
+            waiting.extend(reversed(list(zip(below, children, strict=True))))
+    is_keyed = tree != _LEAF and _keys_and_children(LeafPath(root), tree)[0] is not None
+    return [(path, path.segments[0] if is_keyed else None) for path in paths]
 
 
-def _is_leaf(node: object) -> bool:
-    return node == {"type": None, "context": None, "children_spec": []}
-
-
-def _children(path: LeafPath, node: object) -> list[tuple[LeafPath, object]]:
+def _keys_and_children(path: LeafPath, node: object) -> tuple[list[str] | None, list[object]]:
+    """Return the children of a node with the keys that they go by, None where they go by index."""
     match node:
         case {"type": str(kind), "context": context, "children_spec": list(children)}:
-            segments = _segments(path, kind, context, len(children))
-            if len(segments) == len(children):
-                paths = [LeafPath(path.root, (*path.segments, segment)) for segment in segments]
-                return list(zip(paths, children, strict=True))
+            if kind in _SEQUENCES:
+                return None, children
+            if kind not in _MAPPINGS:
+                return _keys_of_registered(context, len(children)), children
+            keys = [_segment(path, key) for key in _keys(path, context)]
+            if len(keys) == len(children):
+                return keys, children
     raise _damaged(path, node, "pytree node")
 
 
-def _segments(path: LeafPath, kind: str, context: object, count: int) -> list[str]:
-    if kind in _SEQUENCES:
-        return [str(index) for index in range(count)]
-    if kind in _MAPPINGS:
-        return [_segment(path, key) for key in _keys(path, context)]
-    raise UnsupportedError(
-        f"the model's call spec holds a {kind!r} at {path}, whose elements have no names:"
-        " use tuple, list, dict, OrderedDict or namedtuple there and export again"
-    )
+def _keys_of_registered(context: object, count: int) -> list[str] | None:
+    """Return the keys of a class that only its author knows, where its context is seen to list them."""
+    with suppress(ValueError, RecursionError):
+        context = json.loads(context) if isinstance(context, str) else context
+    match context:
+        case [list(fields), list()] | {"dict_context": list(fields)}:
+            keys = fields
+        case list():
+            keys = context
+        case _:
+            return None
+    are_names = all(isinstance(key, str) and forbidden_character(key) is None for key in keys)
+    return keys if are_names and len(keys) == len(set(keys)) == count else None
 
 
 def _keys(path: LeafPath, context: object) -> list[object]:
@@ -162,13 +183,4 @@ def _key_text(path: LeafPath, key: object) -> str:
 
 
 def _damaged(path: LeafPath, found: object, expected: str) -> ArtifactError:
-    return ArtifactError(f"the package's call spec is damaged at {path}: {reprlib.repr(found)} is no {expected}")
-
-
-def _refuse_twins(leaves: tuple[LeafPath, ...]) -> None:
-    twins = [str(path) for path, count in Counter(leaves).items() if count > 1]
-    if twins:
-        raise NamingError(
-            f"several leaves of the model print alike as {listed(twins)}, so no name fits one of them alone:"
-            " expected keys that differ as text, got some like 1 and '1'; rename one and export again"
-        )
+    return ArtifactError(f"the package's call spec is damaged at {path}: {reprlib.repr(found)} is not a {expected}")

@@ -9,13 +9,9 @@ The grammar, from the naming section of the documentation of Triton's PyTorch ba
 """
 
 import re
-from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum
 from typing import Literal, cast
-
-from triton_pytorch.model_config.errors import NamingError
-from triton_pytorch.model_config.suggestions import did_you_mean
 
 Root = Literal["ARGS", "KWARGS", "RESULT"]
 
@@ -30,6 +26,11 @@ class Direction(str, Enum):
     def noun(self) -> str:
         """The direction as error messages write it: `input` or `output`."""
         return self.value.lower()
+
+    @property
+    def opposite(self) -> "Direction":
+        """The other direction."""
+        return Direction.OUTPUT if self is Direction.INPUT else Direction.INPUT
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,7 @@ class LeafPath:
 # 18 digits are more than any model has tensors, and Python refuses to convert very long numbers.
 _ORDINAL = re.compile(r"(INPUT|OUTPUT)__(0|[1-9][0-9]{0,17})")
 _PATH = re.compile(r"(ARGS(?=\[)|KWARGS(?=\[)|RESULT)((?:\[[^\[\]]*\])*)")
+_ROOTS = ("ARGS", "KWARGS", "RESULT")
 _EXPECTED = {
     Direction.INPUT: "INPUT__<n>, ARGS[<i>].. or KWARGS[<key>]..",
     Direction.OUTPUT: "OUTPUT__<n>, RESULT or RESULT[<i or key>]..",
@@ -69,32 +71,8 @@ _EXPECTED = {
 _KEY_RULE = 'keys without quotes, and without , " [ ] white space or unprintable characters'
 
 
-def parse_name(text: str, direction: Direction, known: Collection[str] = ()) -> OrdinalName | LeafPath:
-    """Read a name, so that `str()` of the result is `text` again.
-
-    Raises NamingError, in one sentence, where `text` is no name of that direction. Its suggestion is one of the
-    `known` names where these are given, else the right spelling of `text` where that can be told.
-    """
-    name = _read(text)
-    if name is None:
-        raise NamingError(
-            f"{text!r} is no name of an {direction.noun}: expected {_EXPECTED[direction]}"
-            f" ({_KEY_RULE}){_suggestion(text, direction, known)}"
-        )
-    if name.direction is not direction:
-        raise NamingError(
-            f"{text!r} names an {name.direction.noun} but is declared as an {direction.noun}:"
-            f" expected {_EXPECTED[direction]}"
-        )
-    return name
-
-
-def forbidden_character(segment: str) -> str | None:
-    """Return the first character that a segment must not hold, or None: `,` `"` `[` `]`, white space, unprintable."""
-    return next((c for c in segment if c in ',"[]' or c.isspace() or not c.isprintable()), None)
-
-
-def _read(text: str) -> OrdinalName | LeafPath | None:
+def parse_name(text: str) -> OrdinalName | LeafPath | None:
+    """Read a name, so that `str()` of the result is `text` again; None where it is neither an ordinal nor a path."""
     if ordinal := _ORDINAL.fullmatch(text):
         return OrdinalName(Direction(ordinal[1]), int(ordinal[2]))
     if path := _PATH.fullmatch(text):
@@ -104,15 +82,27 @@ def _read(text: str) -> OrdinalName | LeafPath | None:
     return None
 
 
-def _suggestion(text: str, direction: Direction, known: Collection[str]) -> str:
-    meant = _respelt(text, direction)
-    return did_you_mean(meant, known or [meant] * (_read(meant) is not None))
+def misspelling(text: str, direction: Direction) -> str | None:
+    """Return a sentence where `text` was meant to be a path and is not one of that direction; else None."""
+    name = parse_name(text)
+    if name is None:
+        if "[" not in text or respelled(text, direction).partition("[")[0] not in _ROOTS:
+            return None
+        return f"{text!r} is not the name of an {direction.noun}: expected {_EXPECTED[direction]} ({_KEY_RULE})"
+    if name.direction is not direction:
+        return f"{text!r} names an {name.direction.noun}, but is declared as an {direction.noun}"
+    return None
 
 
-def _respelt(text: str, direction: Direction) -> str:
+def respelled(text: str, direction: Direction) -> str:
     """Put slips of case, quotes, white space and ordinals right; the result may still be no name."""
     bare = re.sub(r"[\"'`\s]", "", text)
     if ordinal := re.fullmatch(rf"(?i){direction.value}_*(\d{{1,18}})", bare):
         return str(OrdinalName(direction, int(ordinal[1])))
     root, bracket, accessors = bare.partition("[")
-    return root.upper() + bracket + accessors
+    return (root.upper() if root.upper() in _ROOTS else root) + bracket + accessors
+
+
+def forbidden_character(segment: str) -> str | None:
+    """Return the first character that a segment must not hold, or None: `,` `"` `[` `]`, white space, unprintable."""
+    return next((c for c in segment if c in ',"[]' or c.isspace() or not c.isprintable()), None)

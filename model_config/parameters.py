@@ -1,9 +1,8 @@
-"""The `parameters` of config.pbtxt: which keys exist, what they may say, and which formats they are for."""
+"""The `parameters` of config.pbtxt: which keys exist, and what they may say."""
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, fields, replace
-from enum import Enum
 from pathlib import PurePosixPath
 from typing import Any
 
@@ -17,34 +16,12 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _REFUSED_UNTIL_BUILT = ("CRASH_ISOLATION", "CUSTOM_OP_LIBRARIES", "MODEL_INIT_LIBRARY")
 # A model answers the same with and without this, so one warning is enough until it is built.
 _WITHOUT_EFFECT_YET = ("ENABLE_WEIGHT_SHARING",)
+# Of Python modules, which this version does not serve.
+_OF_FORMATS_NOT_BUILT = ("MODULE_CLASS", "TORCH_COMPILE_OPTIONAL_PARAMETERS")
 # Two keys for one number: NVIDIA's page has the first for TorchScript, and the second for modules.
 _SYNONYMS = (("INTRA_OP_THREAD_COUNT", "NUM_THREADS"), ("INTER_OP_THREAD_COUNT", "NUM_INTEROP_THREADS"))
 # NVIDIA's public page calls the field default_model_filename by this name, which exists nowhere.
 _MISNAMED_FILENAME = ("DEFAULT_MODEL_NAME", "default_model_name")
-
-
-class ModelFormat(Enum):
-    """The formats that have parameters of their own; the value completes "has no effect on ..."."""
-
-    PACKAGE = "an AOTInductor package"
-    TORCHSCRIPT = "a TorchScript model"
-    MODULE = "a Python module"
-
-
-_NOT_FOR_PACKAGES = (ModelFormat.TORCHSCRIPT, ModelFormat.MODULE)
-# The formats that a key is for; a key that is not here is for all of them.
-_FORMATS_OF: dict[str, tuple[ModelFormat, ...]] = {
-    "AOTI_MODEL_NAME": (ModelFormat.PACKAGE,),
-    "DISABLE_OPTIMIZED_EXECUTION": (ModelFormat.TORCHSCRIPT,),
-    "ENABLE_JIT_EXECUTOR": (ModelFormat.TORCHSCRIPT,),
-    "ENABLE_JIT_PROFILING": (ModelFormat.TORCHSCRIPT,),
-    "ENABLE_TENSOR_FUSER": (ModelFormat.TORCHSCRIPT,),
-    "MODULE_CLASS": (ModelFormat.MODULE,),
-    "MODULE_METHOD_NAME": _NOT_FOR_PACKAGES,
-    "NUM_INTEROP_THREADS": _NOT_FOR_PACKAGES,
-    "NUM_THREADS": _NOT_FOR_PACKAGES,
-    "TORCH_COMPILE_OPTIONAL_PARAMETERS": (ModelFormat.MODULE,),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +31,7 @@ class Parameters:
     `given` are the keys that the config sets, of those that this backend knows.
     """
 
+    allow_empty_inputs: bool = False
     aoti_model_name: str | None = None
     default_model_filename: str | None = None
     disable_cudnn: bool = False
@@ -72,22 +50,22 @@ class Parameters:
     given: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
 
-    def on(self, model_format: ModelFormat) -> "Parameters":
-        """Return the parameters in force for a format: those that are foreign to it are as if they were not set."""
-        foreign = {key.lower() for key in foreign_parameters(self, model_format)}
+    def limited_to(self, keys: Collection[str]) -> "Parameters":
+        """Return the parameters that apply to a format: those that are foreign to it are as if they were not set."""
+        foreign = {key.lower() for key in foreign_parameters(self, keys)}
         defaults = {field.name: field.default for field in fields(self) if field.name in foreign}
         return replace(self, **defaults)  # type: ignore[arg-type]  # each default is of its own field's type
 
 
-def foreign_parameters(parameters: Parameters, model_format: ModelFormat) -> tuple[str, ...]:
-    """Return the keys that the config sets, but that are for other formats than this one."""
-    return tuple(key for key in parameters.given if model_format not in _FORMATS_OF.get(key, ModelFormat))
+def foreign_parameters(parameters: Parameters, keys: Collection[str]) -> tuple[str, ...]:
+    """Return the keys that the config sets, but that are for other formats; `keys` are those of this one alone."""
+    return tuple(key for key in parameters.given if key not in keys and key not in _FOR_ALL_FORMATS)
 
 
 def read_parameters(values: Mapping[str, str]) -> Parameters:
     """Read the parameters of one model.
 
-    Keys that nobody knows belong to somebody else and are left alone; a near miss of a known key is warned about.
+    Unknown keys are left alone, since others may read them; a near miss of a known key is warned about.
 
     Raises:
         ConfigError: values are not among those that their keys allow; names them all.
@@ -100,16 +78,16 @@ def read_parameters(values: Mapping[str, str]) -> Parameters:
             "or serve this model with a version that supports it"
         )
     found: dict[str, Any] = {}
-    faults = []
-    for key, read in _READERS.items():
+    errors = []
+    for key, read in sorted(_READERS.items()):
         if key in values:
             try:
                 found[key.lower()] = read(values[key], f"parameter {key}")
             except ConfigError as error:
-                faults.append(str(error))
-    faults += [_difference(found, *keys) for keys in _SYNONYMS if _differ(found, *keys)]
-    if faults:
-        raise ConfigError(joined(faults))
+                errors.append(str(error))
+    errors += [_difference(found, *keys) for keys in _SYNONYMS if _differ(found, *keys)]
+    if errors:
+        raise ConfigError(joined(errors))
     given = tuple(sorted(key for key in _KNOWN if key in values))
     return Parameters(**found, given=given, warnings=tuple(_warnings(values)))
 
@@ -148,24 +126,29 @@ def check_inside_version_directory(file_name: str, where: str) -> None:
         )
 
 
-_READERS: dict[str, Callable[[str, str], bool | int | str]] = {
-    "AOTI_MODEL_NAME": _text,
+_Reader = Callable[[str, str], bool | int | str]
+_FOR_ALL_FORMATS: dict[str, _Reader] = {
     "DEFAULT_MODEL_FILENAME": _file_name,
     "DISABLE_CUDNN": _boolean,
-    "DISABLE_OPTIMIZED_EXECUTION": _boolean,
     "ENABLE_CACHE_CLEANING": _boolean,
-    "ENABLE_JIT_EXECUTOR": _boolean,
-    "ENABLE_JIT_PROFILING": _boolean,
-    "ENABLE_TENSOR_FUSER": _boolean,
     "ENABLE_WEIGHT_SHARING": _boolean,
     "INFERENCE_MODE": _boolean,
     "INTER_OP_THREAD_COUNT": _thread_count,
     "INTRA_OP_THREAD_COUNT": _thread_count,
+}
+_FOR_SOME_FORMATS: dict[str, _Reader] = {
+    "ALLOW_EMPTY_INPUTS": _boolean,
+    "AOTI_MODEL_NAME": _text,
+    "DISABLE_OPTIMIZED_EXECUTION": _boolean,
+    "ENABLE_JIT_EXECUTOR": _boolean,
+    "ENABLE_JIT_PROFILING": _boolean,
+    "ENABLE_TENSOR_FUSER": _boolean,
     "MODULE_METHOD_NAME": _text,
     "NUM_INTEROP_THREADS": _thread_count,
     "NUM_THREADS": _thread_count,
 }
-_KNOWN = tuple(dict.fromkeys((*_READERS, *_FORMATS_OF, *_REFUSED_UNTIL_BUILT)))
+_READERS = _FOR_ALL_FORMATS | _FOR_SOME_FORMATS
+_KNOWN = (*_READERS, *_OF_FORMATS_NOT_BUILT, *_REFUSED_UNTIL_BUILT)
 
 
 def _differ(found: Mapping[str, Any], one: str, other: str) -> bool:

@@ -1,11 +1,11 @@
-"""What stands in the archive of an AOTInductor package, read without torch and without unpacking it."""
+"""What the archive of an AOTInductor package holds, read without torch and without unpacking it."""
 
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from triton_pytorch.artifact_store.archive import Archive, open_archive
+from triton_pytorch.artifact_store.archive import Archive
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
@@ -16,31 +16,28 @@ DEFAULT_MODEL_NAME = "model"
 _FILE = re.compile(r"(?P<directory>(?:[^/]+/)?data/aotinductor/(?P<model>[^/]+))/(?P<file>[^/]+)")
 _WEIGHTS = re.compile(r"(?:[^/]+/)?data/weights/[^/]+")
 _WEIGHTS_LIST = "weights_config.json"
-_SOURCE_BYTES = 64 << 20  # far more than any wrapper source has
 
 
 @dataclass(frozen=True, slots=True)
 class PackagedModel:
     """One model of a package: its name, its folder within the archive, and the texts that describe it.
 
-    `address` is a digest of the archive's content. `wrapper` and `metadata` are empty where they do not lie beside the
-    library; `kernels` are the sources of the compiled kernels. Sizes are in bytes: `weights_size` is what lies beside
-    the library, None for nothing; with `are_weights_listed` in files of their own, to be mapped.
+    `siblings` are the names of all models in the package. `wrapper` and `metadata` are empty where they do not lie
+    beside the library. Sizes are in bytes: `weights_size` is what lies beside the library, None for nothing; with
+    `are_weights_listed` in files of their own, to be mapped.
     """
 
     name: str
-    address: str
     directory: PurePosixPath
     siblings: tuple[str, ...]
     wrapper: str
     metadata: str
-    kernels: tuple[str, ...]
     library_size: int
     weights_size: int | None
     are_weights_listed: bool
 
 
-def read_model(archive: Path, requested: str | None) -> PackagedModel:
+def read_model(archive: Archive, requested: str | None) -> PackagedModel:
     """Read the texts of the model to load from a package.
 
     Without a request the only model is taken, or the one with torch's default name.
@@ -49,25 +46,22 @@ def read_model(archive: Path, requested: str | None) -> PackagedModel:
         ArtifactError: the archive is damaged or holds no model.
         ConfigError: the requested model is not there, or several are and none was chosen.
     """
-    with open_archive(archive) as opened:
-        files = {file.filename: file.file_size for file in opened.files}
-        models = _models(files)
-        name = choose_model(archive, models, requested)
-        directory = models[name]
-        own = [file for file in files if PurePosixPath(file).parent == directory]
-        library = next(file for file in own if file.endswith(".so"))
-        return PackagedModel(
-            name=name,
-            address=opened.address,
-            directory=directory,
-            siblings=tuple(models),
-            wrapper=_text(opened, library.removesuffix(".so") + ".cpp"),
-            metadata=_text(opened, library.removesuffix(".so") + "_metadata.json"),
-            kernels=tuple(_text(opened, file) for file in own if file.endswith(".kernel.cpp")),
-            library_size=files[library],
-            weights_size=_weights_size(files, own),
-            are_weights_listed=_WEIGHTS_LIST in (PurePosixPath(file).name for file in own),
-        )
+    files = {file.filename: file.file_size for file in archive.files}
+    models = _models(files)
+    name = _choose_model(archive.path, list(models), requested)
+    directory = models[name]
+    own = [file for file in files if PurePosixPath(file).parent == directory]
+    library = next(file for file in own if file.endswith(".so"))
+    return PackagedModel(
+        name=name,
+        directory=directory,
+        siblings=tuple(models),
+        wrapper=_text(archive, library.removesuffix(".so") + ".cpp"),
+        metadata=_text(archive, library.removesuffix(".so") + "_metadata.json"),
+        library_size=files[library],
+        weights_size=_weights_size(files, own),
+        are_weights_listed=_WEIGHTS_LIST in (PurePosixPath(file).name for file in own),
+    )
 
 
 def _models(files: Iterable[str]) -> dict[str, PurePosixPath]:
@@ -79,30 +73,27 @@ def _models(files: Iterable[str]) -> dict[str, PurePosixPath]:
     }
 
 
-def choose_model(archive: Path, models: Iterable[str], requested: str | None) -> str:
-    """Return the name of the model to load; raises as `read_model` does."""
-    names = list(models)
+def _choose_model(package: Path, names: list[str], requested: str | None) -> str:
     if not names:
         raise ArtifactError(
-            f"'{archive}' holds no compiled model for Linux: expected a library at data/aotinductor/<name>/*.so in it"
+            f"'{package}' holds no compiled model for Linux: expected a library at data/aotinductor/<name>/*.so in it"
         )
     if requested is not None and requested not in names:
         raise ConfigError(
-            f"parameter AOTI_MODEL_NAME is '{requested}', but '{archive}' holds {listed(names)}"
+            f"parameter AOTI_MODEL_NAME is '{requested}', but '{package}' holds {listed(names)}"
             f"{did_you_mean(requested, names)}"
         )
     if requested is None and len(names) > 1 and DEFAULT_MODEL_NAME not in names:
         raise ConfigError(
-            f"'{archive}' holds several models ({listed(names)}): choose one with the parameter AOTI_MODEL_NAME"
+            f"'{package}' holds several models ({listed(names)}): choose one with the parameter AOTI_MODEL_NAME "
+            "(inspect: --model NAME)"
         )
     return requested or (DEFAULT_MODEL_NAME if DEFAULT_MODEL_NAME in names else names[0])
 
 
 def _text(archive: Archive, name: str) -> str:
     file = next((file for file in archive.files if file.filename == name), None)
-    if file is None or file.file_size > _SOURCE_BYTES:
-        return ""
-    return b"".join(archive.chunks(file)).decode("utf-8", errors="replace")
+    return b"".join(archive.chunks(file)).decode("utf-8", errors="replace") if file is not None else ""
 
 
 def _weights_size(files: Mapping[str, int], own: Iterable[str]) -> int | None:

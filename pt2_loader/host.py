@@ -1,13 +1,13 @@
-"""Whether this machine can run a model that was compiled for another one."""
+"""The machine that a model was compiled for, and whether this one can run it."""
 
+import json
 import platform
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
-from triton_pytorch.pt2_loader.description import BuiltFor
-
 # torch._inductor.cpu_vec_isa: the names in AOTI_CPU_ISA, and the flags in /proc/cpuinfo that each stands for. Packages
-# are built -march=native, so this is the least that they need (FACTS.md).
+# are built with -march=native, so this is the least that they need.
 _FLAGS = {
     "AVX2": ("avx2", "fma"),
     "AVX512": ("avx512f", "avx512dq", "avx512vl", "avx512bw", "fma"),
@@ -20,7 +20,34 @@ _FLAGS = {
 }
 
 
-def host_faults(built_for: BuiltFor, cpu_flags: frozenset[str]) -> Iterator[str]:
+@dataclass(frozen=True, slots=True)
+class BuiltFor:
+    """The machine that a model was compiled for; None where the package does not say."""
+
+    device: str | None = None
+    platform: str | None = None
+    machine: str | None = None
+    cpu_features: tuple[str, ...] = ()
+
+
+def read_built_for(metadata: str) -> BuiltFor:
+    """Read the metadata of a package (JSON); what it does not say is unknown."""
+    try:
+        recorded = json.loads(metadata)
+    except (ValueError, RecursionError):
+        return BuiltFor()
+    if not isinstance(recorded, dict):
+        return BuiltFor()
+    texts = {key: value for key, value in recorded.items() if isinstance(value, str) and value}
+    return BuiltFor(
+        device=texts.get("AOTI_DEVICE_KEY"),
+        platform=texts.get("AOTI_PLATFORM"),
+        machine=texts.get("AOTI_MACHINE"),
+        cpu_features=tuple(name for name in texts.get("AOTI_CPU_ISA", "").split() if name != "INVALID_VEC_ISA"),
+    )
+
+
+def host_errors(built_for: BuiltFor, cpu_flags: frozenset[str]) -> Iterator[str]:
     """Yield a sentence for each reason why a model cannot run on this machine; what is unknown is no reason."""
     if built_for.platform not in (None, "linux"):
         yield f"it was compiled for {built_for.platform}, not for Linux"

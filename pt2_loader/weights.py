@@ -43,7 +43,7 @@ def _view(
     if storage is None:
         path = model_directory.parents[1] / "weights" / Path(file_name).name
         with path.open("rb") as file:
-            # By its descriptor, since torch takes no path that is no UTF-8, and Triton's stub takes paths for ASCII.
+            # By its descriptor: Triton's stub sets no locale, so that torch takes no path that is not ASCII.
             storage = torch.load(f"/proc/self/fd/{file.fileno()}", mmap=True, weights_only=True).detach()
         storages[file_name] = storage
     return storage.as_strided(shape, strides, offset)

@@ -1,7 +1,7 @@
-"""What the C++ sources beside a compiled library say of its model, read as text and without torch.
+"""What the C++ source beside a compiled library says of its model, read as text and without torch.
 
 AOTInductor keeps the generated `*.wrapper.cpp` in the package. Its shape belongs to a torch release (this is 2.13's):
-what is not found there is unknown, and so is what it says twice and differently.
+what is not found in it is unknown, and so is what it says twice and differently.
 
     inputs_info_[0].name = "arg0_1";                          each input's name in the source
     in_spec_ = R"([1, {...}])"; out_spec_ = ...               the call spec; a long one is cut into several R"(...)"
@@ -9,9 +9,9 @@ what is not found there is unknown, and so is what it says twice and differently
     static void check_input_0(...) {                          dtype, sizes, bounds and some strides of each input:
         int32_t arg0_1_expected_dtype = aoti_torch_dtype_float32();
         if (3 != arg0_1_size[1]) {                                a fixed size
-        if (arg0_1_size[0] < 2) {  if (arg0_1_size[0] > 64) {     the bounds of an open one
+        if (arg0_1_size[0] < 2) {  if (arg0_1_size[0] > 64) {     the bounds of a dynamic one
         if (1 != arg0_1_stride[1]) {
-    int64_t s27 = arg0_1_size[0];  int64_t s9 = s27;          names of open sizes, and which are the same
+    int64_t s27 = arg0_1_size[0];  int64_t s9 = s27;          names of dynamic sizes, and which are the same
     assert_size_stride(arg0_1, {s27, 3L}, {3L, 1L}, "input")  sizes and strides with their relations; absent for
                                                               inputs that the model does not read
 
@@ -89,18 +89,18 @@ class CheckedInput:
         """The number of dimensions; None where it cannot be told.
 
         Each dimension has a fixed size or bounds. A builder can leave the lower bounds out; then it is a stride that
-        betrays an open dimension, since the innermost one's is a number.
+        shows a dynamic dimension, since the innermost one's is a number.
         """
-        open_ones = self.lower.keys() | self.upper.keys()
+        dynamic = self.lower.keys() | self.upper.keys()
         sized = self.sizes.keys() | self.lower.keys()
-        if self.sizes.keys() & open_ones or not sized == self.dimensions == set(range(len(sized))):
+        if self.sizes.keys() & dynamic or not sized == self.dimensions == set(range(len(sized))):
             return None
         return len(sized)
 
 
 @dataclass(frozen=True, slots=True)
 class AssertedInput:
-    """What `assert_size_stride` states of an input; None for sizes and strides that are no polynomials."""
+    """What `assert_size_stride` states of an input; None for sizes and strides that are not polynomials."""
 
     sizes: tuple[Size | None, ...]
     strides: tuple[Size | None, ...]
@@ -166,7 +166,7 @@ def _checked_input(index: int, text: str) -> CheckedInput | None:
 
 def read_asserted_inputs(source: str) -> dict[str, AssertedInput]:
     """Return what the assertions state, by the name of the input in the source."""
-    aliases = read_aliases(source)
+    aliases = _aliases(source)
     stated = ((match["name"], _asserted_input(match["lists"], aliases)) for match in _ASSERTED.finditer(source))
     return {name: asserted for name, asserted in _agreed(stated).items() if asserted is not None}
 
@@ -174,29 +174,29 @@ def read_asserted_inputs(source: str) -> dict[str, AssertedInput]:
 def _asserted_input(lists: str, aliases: dict[str, str]) -> AssertedInput | None:
     match lists.split("}, {"):
         case [sizes, strides]:
-            return AssertedInput(read_sizes(sizes, aliases), read_sizes(strides, aliases))
+            return AssertedInput(_sizes(sizes, aliases), _sizes(strides, aliases))
     return None
 
 
 def read_size_names(source: str) -> dict[tuple[str, int], str]:
-    """Return the name of an open size by the input's name in the source and the dimension."""
+    """Return the name of a dynamic size by the input's name in the source and the dimension."""
     return _agreed(
         ((match["name"], int(match["dimension"])), match["symbol"]) for match in _NAMED_SIZE.finditer(source)
     )
 
 
-def read_aliases(source: str) -> dict[str, str]:
-    """Return the second names of open sizes, each with the name that the rest of the source goes by."""
+def _aliases(source: str) -> dict[str, str]:
+    """Return the second names of dynamic sizes, each with the name that the rest of the source uses."""
     return _agreed((match["alias"], match["symbol"]) for match in _SAME_SIZE.finditer(source))
 
 
-def read_sizes(text: str, aliases: dict[str, str]) -> tuple[Size | None, ...]:
-    """Read the inside of a list such as `{s27, 2L*s9}`; None for what is no polynomial."""
-    sizes = map(parse_size, elements(text))
+def _sizes(text: str, aliases: dict[str, str]) -> tuple[Size | None, ...]:
+    """Read the inside of a list such as `{s27, 2L*s9}`; None for what is not a polynomial."""
+    sizes = map(parse_size, _elements(text))
     return tuple(size.renamed(aliases) if size is not None else None for size in sizes)
 
 
-def elements(text: str) -> Iterator[str]:
+def _elements(text: str) -> Iterator[str]:
     """Split `s27, 3L` or `s27, ` at the commas that stand outside of parentheses."""
     depth, element = 0, ""
     for character in text:

@@ -14,7 +14,7 @@ ALIGNMENT_BYTES = 64
 def as_model_input(tensor: torch.Tensor, device: torch.device, layout: tuple[int, ...] | None) -> torch.Tensor:
     """Return the tensor on the device, dense in the layout and aligned; copied only where it is not so already.
 
-    Triton's shared memory is unaligned (FACTS.md: odd addresses too), and a compiled model assumes the layout
+    Triton's shared memory is unaligned (odd addresses too), and a compiled model assumes the layout
     that it was exported with: the dimensions from the outermost in memory to the innermost, None for row-major.
     """
     if layout is not None:
@@ -30,8 +30,7 @@ def as_model_input(tensor: torch.Tensor, device: torch.device, layout: tuple[int
 def as_response_output(tensor: torch.Tensor) -> torch.Tensor:
     """Return the tensor contiguous, in the strict sense of Triton's Python backend.
 
-    That one wants each stride to be the product of the sizes behind it, of zeros too, where torch counts them as 1
-    (public case 9).
+    That one wants each stride to be the product of the sizes after it, of zeros too, where torch counts them as 1.
     """
     if tensor.numel() == 0:
         strides = [prod(tensor.shape[dimension + 1 :]) for dimension in range(tensor.dim())]

@@ -1,19 +1,17 @@
-"""How many threads an instance computes with, and the limit that has to stand before torch is imported.
+"""How many threads an instance computes with, and the limit that has to be set before torch is imported.
 
 No torch here: OpenMP reads its limit once, when torch loads it.
 """
 
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 from triton_pytorch.model_config.configuration import InstanceKind, ModelConfig
-from triton_pytorch.model_config.parameters import ModelFormat, Parameters
+from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.torch_runtime.cpus import usable_cpus
 
-_DEVICES = Path("/dev")
 _THREAD_LIMIT = "OMP_THREAD_LIMIT"
 # What a user sets for a whole server; torch reads the first two itself as its default.
 _SERVER_WIDE = ("OMP_NUM_THREADS", "MKL_NUM_THREADS", _THREAD_LIMIT)
@@ -27,20 +25,21 @@ class ThreadCount:
     reason: str
 
 
-def limit_threads(config: ModelConfig, model_format: ModelFormat) -> None:
-    """Hold all that OpenMP runs in this process to the threads of the instance.
+def limit_threads(config: ModelConfig, keys: Collection[str]) -> None:
+    """Limit all that OpenMP runs in this process to the threads of the instance.
 
-    A package's kernels ask for as many threads as its builder's machine had CPUs, whatever torch is set to (FACTS.md).
-    Call it before torch is imported; afterwards it would do nothing but mislead child processes, and does nothing.
+    A package's kernels ask for as many threads as its builder's machine had CPUs, whatever torch is set to. Call it
+    before torch is imported; afterwards it would do nothing but mislead child processes, and does nothing. `keys` are
+    those of the parameters that are for the model's format alone.
     """
     if "torch" not in sys.modules:
-        os.environ[_THREAD_LIMIT] = str(intra_op_threads(config, model_format).count)
+        os.environ[_THREAD_LIMIT] = str(intra_op_threads(config, keys).count)
 
 
-def intra_op_threads(config: ModelConfig, model_format: ModelFormat) -> ThreadCount:
+def intra_op_threads(config: ModelConfig, keys: Collection[str]) -> ThreadCount:
     """Return how many threads an operator of this instance may use: the same before and after `limit_threads`."""
     return decide_intra_op_threads(
-        config.parameters.on(model_format), usable_cpus(), _instances_on_cpus(config), os.environ
+        config.parameters.limited_to(keys), usable_cpus(), _instances_on_cpus(config), os.environ
     )
 
 
@@ -64,18 +63,11 @@ def decide_intra_op_threads(
 
 
 def _count(value: str) -> int | None:
-    """Read a number of threads from the environment; None for what OpenMP would not take either."""
+    """Read a number of threads from the environment; None for what OpenMP would ignore too."""
     first = value.partition(",")[0].strip()  # OMP_NUM_THREADS may list a number for each level of nesting
     return int(first) if first.isdecimal() and int(first) > 0 else None
 
 
 def _instances_on_cpus(config: ModelConfig) -> int:
-    """Return how many instances of the model share the CPUs, this one included."""
-    kinds = (InstanceKind.CPU,) if _has_gpu() else (InstanceKind.CPU, InstanceKind.MODEL)
-    return max(1, sum(config.instance_counts[kind] for kind in kinds))
-
-
-def _has_gpu(devices: Path = _DEVICES) -> bool:
-    # Asked of the driver's device files, since torch, which knows better, is not imported yet.
-    is_hidden = os.environ.get("CUDA_VISIBLE_DEVICES") in ("", "-1")
-    return not is_hidden and any(devices.glob("nvidia[0-9]*"))
+    """Return how many instances of the model share the CPUs, this one included; one of KIND_MODEL may use them."""
+    return max(1, sum(config.instance_counts[kind] for kind in (InstanceKind.CPU, InstanceKind.MODEL)))

@@ -9,7 +9,8 @@ from typing import Any
 
 import torch
 
-from triton_pytorch.artifact_store.archive import open_archive
+from triton_pytorch.artifact_store.archive import Archive
+from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError, UnsupportedError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 from triton_pytorch.torchscript_loader.failures import reason
@@ -26,7 +27,7 @@ _LIBRARIES = {
 }
 
 
-def load_archive(archive: Path, location: torch.device | None) -> Any:
+def load_archive(file: ModelFile, location: torch.device | None) -> Any:
     """Load an archive and return its module, in evaluation mode.
 
     Weights go to `location`; None leaves them on the devices that they were saved from. A library whose operators are
@@ -34,36 +35,39 @@ def load_archive(archive: Path, location: torch.device | None) -> Any:
 
     Raises:
         ArtifactError: the archive is damaged, or torch cannot load it.
-        PlacementError: there is no room for it on its device.
+        PlacementError: the weights do not fit into the memory of their device.
     """
-    _check_contents(archive)
+    if file.archive is None:
+        raise ArtifactError(f"'{file.path}' is not a zip archive: expected a TorchScript archive")
+    _check_contents(file.archive)
     imported: set[str] = set()
     while True:
         try:
-            module = _load(archive, location)
+            module = _load(file.archive, location)
         except torch.OutOfMemoryError as error:
-            raise PlacementError(f"'{archive}' does not fit into the memory of its device: {reason(error)}") from error
+            raise PlacementError(
+                f"'{file.path}' does not fit into the memory of its device: {reason(error)}"
+            ) from error
         except (RuntimeError, UnicodeDecodeError, torch.jit.Error) as error:
-            imported.add(_import_missing_library(archive, error, imported))
+            imported.add(_import_missing_library(file.path, error, imported))
         else:
             # The C++ backend runs an archive in the mode that it was saved in, which is forgotten easily: then
             # dropout makes answers random, and batch normalisation makes those of one client depend on another's.
             return module.eval()
 
 
-def _check_contents(archive: Path) -> None:
-    """Read all of it once, since torch checks no checksums and would take damaged weights for weights."""
-    with open_archive(archive) as opened:
-        for file in opened.files:
-            for _ in opened.chunks(file):
-                pass
+def _check_contents(archive: Archive) -> None:
+    """Read all of it once, since torch verifies no checksums and would load damaged weights."""
+    for file in archive.files:
+        for _ in archive.chunks(file):
+            pass
 
 
-def _load(archive: Path, location: torch.device | None) -> Any:
-    with archive.open("rb") as file, warnings.catch_warnings():
+def _load(archive: Archive, location: torch.device | None) -> Any:
+    with warnings.catch_warnings():
         warnings.filterwarnings("ignore", category=DeprecationWarning, module=r"torch\.jit|triton_pytorch")
         # torch takes names that are UTF-8 only, in a process whose locale says so; a descriptor has no name.
-        return torch.jit.load(f"/proc/self/fd/{file.fileno()}", map_location=location)  # type: ignore[no-untyped-call]
+        return torch.jit.load(f"/proc/self/fd/{archive.descriptor}", map_location=location)  # type: ignore[no-untyped-call]
 
 
 def _import_missing_library(archive: Path, error: Exception, imported: set[str]) -> str:
@@ -89,7 +93,7 @@ def _import_missing_library(archive: Path, error: Exception, imported: set[str])
         raise ArtifactError(f"{uses} without {library}: install the {library} of this torch") from error
     try:
         import_module(library)
-    except Exception as failure:
+    except (ImportError, OSError, RuntimeError, AttributeError) as failure:  # of libraries built for another torch
         raise ArtifactError(
             f"{uses} without {library}, which is installed but cannot be imported ({reason(failure)}): install the "
             f"{library} of this torch"
@@ -97,14 +101,19 @@ def _import_missing_library(archive: Path, error: Exception, imported: set[str])
     return library
 
 
-def method_names(module: Any) -> list[str]:
+def all_methods(module: Any) -> list[Any]:
     """Return the methods of a module that can be called, in the order of their names."""
-    return sorted(name for name in module._c._method_names() if not name.startswith("__"))
+    return [_method(module, name) for name in _method_names(module)]
 
 
 def find_method(module: Any, name: str) -> Any:
-    """Return a method, which is called faster than the module; raises ConfigError where there is none of that name."""
-    names = method_names(module)
+    """Return a method, which is called faster than the module.
+
+    Raises:
+        ConfigError: the module has no method of that name.
+        UnsupportedError: the module has forward hooks, which the method does not run.
+    """
+    names = _method_names(module)
     if name not in names:
         raise ConfigError(
             f"the model has no method '{name}': name one of {listed(names)} in the parameter MODULE_METHOD_NAME"
@@ -115,4 +124,12 @@ def find_method(module: Any, name: str) -> Any:
             "the module has forward hooks of its own, which a call of its method leaves out: script a module that "
             "calls this one"
         )
+    return _method(module, name)
+
+
+def _method_names(module: Any) -> list[str]:
+    return sorted(name for name in module._c._method_names() if not name.startswith("__"))
+
+
+def _method(module: Any, name: str) -> Any:
     return module._c._get_method(name)  # by getattr, some names are those of the module's own attributes

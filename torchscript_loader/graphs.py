@@ -10,7 +10,7 @@ from typing import Any
 
 import torch
 
-from triton_pytorch.io_naming.argument_names import Keys
+from triton_pytorch.method_calls.arguments import Keys
 
 # What `torch._C` has by these names; its stubs leave most of it out. They live no longer than their graph.
 Graph = Any
@@ -102,7 +102,7 @@ def _is_put(use: Use) -> bool:
 
 
 def _is_handed_on(use: Use) -> bool:
-    """Return whether a container goes into the result, alone or in another one, and nobody can change it there."""
+    """Return whether a container goes into the result, alone or in another one, and nothing can change it there."""
     kind = use.user.kind()
     if not _is_unconditional(use.user):
         return False

@@ -1,4 +1,4 @@
-"""Archives made of others, for what nobody's torch writes."""
+"""Archives rewritten from others, for content that torch does not write."""
 
 import zipfile
 from collections.abc import Callable
@@ -16,7 +16,7 @@ def rewritten(source: Path, target: Path, change: Callable[[str, bytes], tuple[s
 
 
 def with_text(source: Path, target: Path, old: bytes, new: bytes, *, ending: str) -> Path:
-    """Copy an archive with a text replaced in the entries of one ending."""
+    """Copy an archive with a text replaced in the entries whose names end in `ending`."""
     return rewritten(
         source, target, lambda name, content: (name, content.replace(old, new) if name.endswith(ending) else content)
     )

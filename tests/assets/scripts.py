@@ -26,6 +26,20 @@ class Arithmetic(nn.Module):
         return 2 * x
 
 
+class Difference(nn.Module):
+    """Two arguments, neither of which can be left out."""
+
+    def forward(self, x: Tensor, y: Tensor) -> Tensor:
+        return x - y
+
+
+class NeedsNumber(nn.Module):
+    """An argument without default that no request can send."""
+
+    def forward(self, x: Tensor, sizes: list[int]) -> Tensor:
+        return x.reshape(sizes)
+
+
 class Defaults(nn.Module):
     """Gaps between the arguments that are there."""
 
@@ -179,6 +193,27 @@ class Named(nn.Module):
         return Pair(x, [x + 1, x + 2])
 
 
+class Range(NamedTuple):
+    """A named tuple within another one."""
+
+    low: Tensor
+    high: Tensor
+
+
+class Scored(NamedTuple):
+    """A named tuple that holds another one."""
+
+    score: Tensor
+    range: Range
+
+
+class NamedParts(nn.Module):
+    """Named tuples in a tuple."""
+
+    def forward(self, x: Tensor) -> tuple[Scored, Scored]:
+        return Scored(x, Range(x - 1, x + 1)), Scored(2 * x, Range(x - 2, x + 2))
+
+
 class Numbers(nn.Module):
     """Numbers, a string, nothing and something that may be nothing."""
 
@@ -188,7 +223,7 @@ class Numbers(nn.Module):
 
 
 class Anything(nn.Module):
-    """A result of a type that nobody knows before."""
+    """A result whose type only the answer tells."""
 
     def forward(self, x: Tensor) -> Tensor | list[Tensor] | dict[str, list[Tensor]]:
         result: Tensor | list[Tensor] | dict[str, list[Tensor]] = x

@@ -2,17 +2,20 @@
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
 
+from triton_pytorch.contract.binding import bind
+from triton_pytorch.contract.leaves import Leaf, ValueKind
+from triton_pytorch.contract.signature import Signature
 from triton_pytorch.execution.loop import RunLoop
-from triton_pytorch.contract.leaves import Leaf
-from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import model_config
+from triton_pytorch.tests.assets.leaves import element, positional
 from triton_pytorch.tests.integration import fake_triton
+from triton_pytorch.torch_runtime.session import Session
 
 
 @dataclass
@@ -20,9 +23,8 @@ class FunctionModel:
     """Calls a function of its input leaves that returns the output leaves, and keeps the rows of each call."""
 
     function: Callable[..., Sequence[Any]]
-    inputs: Sequence[Leaf]
-    outputs: Sequence[Leaf]
     device: torch.device = field(default_factory=lambda: torch.device("cpu"))
+    session: Session = torch.inference_mode
     calls: list[int] = field(default_factory=list)
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
@@ -32,7 +34,7 @@ class FunctionModel:
         return self.function(*leaves)
 
     def close(self) -> None:
-        """Nothing to let go of."""
+        """Nothing to release."""
 
 
 @dataclass
@@ -57,17 +59,9 @@ class Loop:
         """Run one `execute`; returns for each request its outputs by name, or its error as `CODE: text`."""
         return [_content(response) for response in self.loop.execute(requests)]
 
-    def prove(self, *inputs: torch.Tensor | None) -> None:
-        """Answer two requests that differ, before which no requests share a call."""
-        others = [data if data is None else data + 1 for data in inputs]
-        for answer in self.execute(self.request(*inputs), self.request(*others)):
-            assert not isinstance(answer, str), answer
-        self.model.calls.clear()
-
-    @property
-    def errors_logged(self) -> list[str]:
-        """What was logged as an error."""
-        return [text for level, text in self.logger.lines if level == "error"]
+    def logged(self, level: str) -> list[str]:
+        """Return what was logged at a level: "info", "warn" or "error"."""
+        return [text for logged_at, text in self.logger.lines if logged_at == level]
 
 
 def _content(response: Any) -> Mapping[str, torch.Tensor] | str:
@@ -82,20 +76,27 @@ def function_loop(
     inputs: list[Any],
     outputs: list[Any],
     *,
-    leaf: Callable[[LeafPath], Leaf] = Leaf,
+    leaf: Callable[[int], Leaf] = positional,
     leaves: int | None = None,
+    session: Session = torch.inference_mode,
     **config: Any,
 ) -> Loop:
-    """Serve a function; tensors are named `INPUT__i` and `OUTPUT__i`.
+    """Serve a function; tensors are named `INPUT__i` and `OUTPUT__i`, in any order.
 
-    `leaf` makes an input leaf of its path; `leaves` is their number where `batch_input` adds to the inputs.
+    `leaf` makes the input leaf of an index; `leaves` is their number where `batch_input` adds to the inputs.
     """
-    model = FunctionModel(
-        function,
-        [leaf(LeafPath("ARGS", (str(index),))) for index in range(leaves or len(inputs))],
-        [Leaf(LeafPath("RESULT", (str(index),))) for index in range(len(outputs))],
-    )
-    document = {"name": "m", **model_config(inputs, outputs, **config)}
+    input_leaves = [leaf(index) for index in range(leaves or len(inputs))]
+    output_leaves = [element(index) for index in range(len(outputs))]
+    for declared, known in ((inputs, input_leaves), (outputs, output_leaves)):
+        for index in (int(tensor["name"].rpartition("_")[2]) for tensor in declared if _holds_strings(tensor)):
+            known[index] = replace(known[index], kind=ValueKind.STRINGS)
+    config_read = read_config(json.dumps({"name": "m", **model_config(inputs, outputs, **config)}))
+    plan = bind(config_read, Signature(tuple(input_leaves), tuple(output_leaves)))
+    model = FunctionModel(function, session=session)
     triton = fake_triton.names()
-    loop = RunLoop(model, read_config(json.dumps(document)), triton)
+    loop = RunLoop(plan, model, triton)
     return Loop(model, loop, triton.logger, [output["name"] for output in outputs])
+
+
+def _holds_strings(tensor: Mapping[str, Any]) -> bool:
+    return bool(tensor["data_type"] == "TYPE_STRING")

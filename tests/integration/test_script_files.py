@@ -1,23 +1,21 @@
-"""TorchScript archives as files: damaged, saved elsewhere, in need of operators, on devices; and their description."""
+"""TorchScript archives as files: damaged, saved elsewhere, in need of operators, on devices; how they are inspected."""
 
 import os
 import re
 import shutil
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
-from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError, UnsupportedError
+from triton_pytorch.contract.sections import Fact, Line, Table
+from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
 from triton_pytorch.tests.assets import scripts
 from triton_pytorch.tests.assets.archives import rewritten, with_text
-from triton_pytorch.tests.integration.script_models import answer, opened, strings
+from triton_pytorch.tests.integration.script_models import described, opened
 from triton_pytorch.torch_runtime.placement import CPU
-from triton_pytorch.torchscript_loader.description import ScriptArgument, Tensors, describe_script
 
 X, Y = torch.tensor([1.0, 2.0]), torch.tensor([30.0, 40.0])
 
@@ -70,6 +68,21 @@ class Minimum(nn.Module):
         return torch.minimum(boxes, scores)
 
 
+class Constant(nn.Module):
+    """A method without arguments."""
+
+    def forward(self) -> Tensor:
+        return torch.ones(2)
+
+
+class WithoutForward(nn.Module):
+    """A method of another name than the usual one."""
+
+    @torch.jit.export
+    def twice(self, x: Tensor) -> Tensor:
+        return 2 * x
+
+
 class NamedCode(nn.Module):
     """A method whose name every script module has for something else."""
 
@@ -93,39 +106,35 @@ def with_operator(directory: Path, operator: str) -> Path:
 
 def refusal(archive: Path) -> str:
     with pytest.raises(ArtifactError) as caught:
-        opened(archive, ["boxes", "scores"], ["RESULT"])
+        described(archive)
     assert "\n" not in str(caught.value)
     return str(caught.value)
 
 
 class TestFiles:
     @pytest.mark.parametrize("name", [b"\xff\xfe.pt", "ü 日本.pt".encode(), b"a'b\"c.pt"])
-    def test_any_name_will_do(self, tmp_path: Path, name: bytes) -> None:
+    def test_file_of_any_name(self, tmp_path: Path, name: bytes) -> None:
         archive = tmp_path / os.fsdecode(name)
         shutil.copy(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt"), archive)
-        model = opened(archive, ["x", "y"], ["RESULT"])
-        assert torch.equal(answer(model, {"x": X, "y": Y})["RESULT"], scripts.Arithmetic()(X, Y))
+        script = opened(archive, ["x", "y"], ["RESULT"])
+        assert torch.equal(script.answer({"x": X, "y": Y})["RESULT"], scripts.Arithmetic()(X, Y))
 
-    def test_damaged_weights_are_noticed(self, tmp_path: Path) -> None:
+    def test_damaged_weights(self, tmp_path: Path) -> None:
         module = nn.Linear(100, 100)
         archive = scripts.scripted(module, tmp_path / "m.pt")
         weight = module.weight.detach().numpy().tobytes()[200:240]
         content = archive.read_bytes()
         assert content.count(weight) == 1
         archive.write_bytes(content.replace(weight, bytes(40)))
-        assert re.search(r"is damaged or no zip archive \(.*CRC.*\); copy or export it again$", refusal(archive))
+        assert re.search(r"is damaged or not a zip archive \(.*CRC.*\); copy or export it again$", refusal(archive))
 
-    @pytest.mark.parametrize("share", [0.0, 0.3, 0.9])
-    def test_truncated(self, tmp_path: Path, share: float) -> None:
-        archive = scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")
-        os.truncate(archive, int(archive.stat().st_size * share))
-        assert refusal(archive).endswith("; copy or export it again")
-
-    def test_something_else(self, tmp_path: Path) -> None:
+    def test_checkpoint(self, tmp_path: Path) -> None:
         torch.save({"weight": X}, tmp_path / "m.pt")
         assert "constants.pkl" in refusal(tmp_path / "m.pt")
-        with pytest.raises(ArtifactMissingError):
-            opened(tmp_path / "missing.pt", ["x"], ["RESULT"])
+
+    def test_something_else_than_an_archive(self, tmp_path: Path) -> None:
+        (tmp_path / "m.pt").write_bytes(b"PK")
+        assert refusal(tmp_path / "m.pt").endswith("m.pt' is not a zip archive: expected a TorchScript archive")
 
     def test_made_with_a_later_torch(self, tmp_path: Path) -> None:
         source = scripts.scripted(Minimum(), tmp_path / "source.pt")
@@ -139,14 +148,23 @@ class TestFiles:
         assert "version 99" in message
         assert message.endswith("save it again with torch.jit.save, with this torch or an older one")
 
-    def test_code_that_is_none(self, tmp_path: Path) -> None:
+    def test_version_that_is_not_text(self, tmp_path: Path) -> None:
+        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
+        archive = rewritten(
+            source,
+            tmp_path / "m.pt",
+            lambda name, content: (name, b"\xff\xfe" if name.endswith("version") else content),
+        )
+        assert refusal(archive).startswith(f"'{archive}' cannot be loaded by torch")
+
+    def test_code_that_cannot_be_parsed(self, tmp_path: Path) -> None:
         source = scripts.scripted(Minimum(), tmp_path / "source.pt")
         archive = with_text(source, tmp_path / "m.pt", b"torch.minimum(", b"torch.minimum((", ending=".py")
         assert f"'{archive}' cannot be loaded by torch {torch.__version__} (expected ) but found" in refusal(archive)
 
 
 class TestOperators:
-    def test_of_a_library_that_is_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_library_that_is_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "torchvision.py").write_text(
             "import torch\n"
             'library = torch.library.Library("torchvision", "FRAGMENT")\n'
@@ -157,11 +175,11 @@ class TestOperators:
         archive = with_operator(tmp_path, "torchvision.difference_of_tests")
         monkeypatch.syspath_prepend(tmp_path)
         monkeypatch.delitem(sys.modules, "torchvision", raising=False)
-        model = opened(archive, ["scores", "boxes"], ["RESULT"])
-        assert torch.equal(answer(model, {"boxes": X, "scores": Y})["RESULT"], X - Y)
+        script = opened(archive, ["scores", "boxes"], ["RESULT"])
+        assert torch.equal(script.answer({"boxes": X, "scores": Y})["RESULT"], X - Y)
         monkeypatch.delitem(sys.modules, "torchvision")
 
-    def test_of_a_library_that_is_not(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_library_that_is_not_installed(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setitem(sys.modules, "torchaudio", None)
         archive = with_operator(tmp_path, "torchaudio.of_tests")
         assert refusal(archive) == (
@@ -169,7 +187,7 @@ class TestOperators:
             " the torchaudio of this torch"
         )
 
-    def test_of_a_library_that_cannot_be_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_library_that_cannot_be_imported(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "torchtext.py").write_text("raise ImportError('libtorch.so: undefined symbol')", encoding="utf-8")
         archive = with_operator(tmp_path, "torchtext.of_tests")
         monkeypatch.syspath_prepend(tmp_path)
@@ -178,7 +196,7 @@ class TestOperators:
             " torchtext of this torch"
         )
 
-    def test_of_a_library_that_lacks_them_too(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_library_that_lacks_the_operator(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "torchtext.py").touch()
         archive = with_operator(tmp_path, "torchtext.of_tests")
         monkeypatch.syspath_prepend(tmp_path)
@@ -186,39 +204,40 @@ class TestOperators:
         assert refusal(archive).endswith("and the torchtext that is installed too: install the one it was made with")
         monkeypatch.delitem(sys.modules, "torchtext")
 
-    def test_of_nobody_knows_whom(self, tmp_path: Path) -> None:
+    def test_library_that_is_unknown(self, tmp_path: Path) -> None:
         archive = with_operator(tmp_path, "mine.of_tests")
         assert refusal(archive) == (
             f"'{archive}' uses mine::of_tests, which torch {torch.__version__} lacks: this version finds the"
             " operators of torchaudio, torchtext, torchvision only"
         )
 
-    def test_a_class_of_a_library(self, tmp_path: Path) -> None:
+    def test_class_of_a_library(self, tmp_path: Path) -> None:
         source = scripts.scripted(Minimum(), tmp_path / "source.pt")
         call = b'torch.minimum(__torch__.torch.classes.mine.Kept("a").next(), '
         archive = with_text(source, tmp_path / "m.pt", b"torch.minimum(", call, ending=".py")
         assert "uses mine::Kept, which torch" in refusal(archive)
 
 
-class TestWhatAMethodLeavesOut:
-    def test_hooks_of_the_module(self, tmp_path: Path) -> None:
+class TestMethods:
+    def test_hooks_that_a_method_leaves_out(self, tmp_path: Path) -> None:
         module = Minimum()
         module.register_forward_hook(_times_a_hundred)
+        description = described(scripts.scripted(module, tmp_path / "m.pt"))
         with pytest.raises(UnsupportedError, match="has forward hooks of its own"):
-            opened(scripts.scripted(module, tmp_path / "m.pt"), ["boxes", "scores"], ["RESULT"])
+            _ = description.signature
+        assert len(description.sections()) == 2  # but it can be inspected
 
-    def test_a_method_named_like_an_attribute_of_every_module(self, tmp_path: Path) -> None:
-        model = opened(scripts.scripted(NamedCode(), tmp_path / "m.pt"), ["x"], ["RESULT"], method="code")
-        assert answer(model, {"x": torch.ones(2)})["RESULT"].tolist() == [2.0, 2.0]
+    def test_method_named_like_an_attribute_of_every_module(self, tmp_path: Path) -> None:
+        script = opened(scripts.scripted(NamedCode(), tmp_path / "m.pt"), ["x"], ["RESULT"], method="code")
+        assert script.answer({"x": torch.ones(2)})["RESULT"].tolist() == [2.0, 2.0]
 
-    def test_a_version_that_is_no_text(self, tmp_path: Path) -> None:
-        source = scripts.scripted(Minimum(), tmp_path / "source.pt")
-        archive = rewritten(
-            source,
-            tmp_path / "m.pt",
-            lambda name, content: (name, b"\xff\xfe" if name.endswith("version") else content),
-        )
-        assert refusal(archive).startswith(f"'{archive}' cannot be loaded by torch")
+    def test_evaluation_mode(self, tmp_path: Path) -> None:
+        script = opened(scripts.scripted(InTraining().train(), tmp_path / "m.pt"), ["x"], ["RESULT"])
+        x = torch.randn(8, 2)
+        with torch.no_grad():
+            expected = InTraining().eval()(x)
+        assert torch.equal(script.answer({"x": x})["RESULT"], expected)
+        assert torch.equal(script.answer({"x": x[:1]})["RESULT"], expected[:1])
 
 
 class TestDevices:
@@ -231,58 +250,57 @@ class TestDevices:
     @pytest.mark.skipif(torch.cuda.is_available(), reason="the weights would stay on the GPU")
     @pytest.mark.parametrize("device", [CPU, None])
     def test_weights_saved_from_cuda(self, tmp_path: Path, device: torch.device | None) -> None:
-        model = opened(self.saved_from_cuda(tmp_path), ["x"], ["RESULT"], device=device)
-        assert model.device == CPU
+        script = opened(self.saved_from_cuda(tmp_path), ["x"], ["RESULT"], device=device)
+        assert script.model.device == CPU
         x = torch.arange(3.0)
-        assert torch.equal(answer(model, {"x": x})["RESULT"], TwoKindsOfWeights()(x))
+        assert torch.equal(script.answer({"x": x})["RESULT"], TwoKindsOfWeights()(x))
 
     @pytest.mark.parametrize("is_frozen", [False, True])
     @pytest.mark.parametrize("module", [TwoKindsOfWeights(), OnlyABuffer()])
-    def test_a_model_that_nobody_moves_is_where_its_weights_are(
+    def test_unmoved_model_is_where_its_weights_are(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: nn.Module, is_frozen: bool
     ) -> None:
         archive = scripts.scripted(module.eval(), tmp_path / "m.pt", is_frozen=is_frozen)
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)  # a GPU that these weights are not on
-        model = opened(archive, ["x"], ["RESULT"], device=None)
-        assert model.device == CPU
+        script = opened(archive, ["x"], ["RESULT"], device=None)
+        assert script.model.device == CPU
         x = torch.arange(3.0)
-        assert torch.equal(answer(model, {"x": x})["RESULT"], module(x))
+        assert torch.equal(script.answer({"x": x})["RESULT"], module(x))
 
     @pytest.mark.parametrize("has_gpu", [False, True])
-    def test_one_without_any_takes_the_first_gpu_if_there_is_one(
+    def test_unmoved_model_without_weights_takes_the_first_gpu(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
     ) -> None:
         archive = scripts.scripted(Minimum(), tmp_path / "m.pt")
         monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
-        model = opened(archive, ["boxes", "scores"], ["RESULT"], device=None)
-        assert model.device == (torch.device("cuda", 0) if has_gpu else CPU)
+        assert described(archive, None).device == (torch.device("cuda", 0) if has_gpu else CPU)
 
-    def test_one_that_nobody_moves_may_name_devices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def test_unmoved_model_may_name_devices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        assert len(opened(archive, ["x"], ["RESULT"], device=None).warnings) == (not torch.cuda.is_available())
+        assert len(described(archive, None).warnings) == (not torch.cuda.is_available())
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        assert opened(archive, ["x"], ["RESULT"], device=None).warnings == ()
+        assert described(archive, None).warnings == ()
 
-    def test_devices_in_the_code_are_told(self, tmp_path: Path) -> None:
+    def test_devices_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        (warning,) = described(archive).warnings
         assert warning == (
             "the model's code names cuda:1, cuda, as tracing makes it, but this instance runs on cpu, so that tensors"
             " on different devices may meet: script the model instead of tracing it"
         )
-        assert opened(archive, ["x"], ["RESULT"], method="harmless").warnings == ()
+        assert described(archive, method="harmless").warnings == ()
 
-    def test_a_single_one_can_be_pinned(self, tmp_path: Path) -> None:
+    def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path) -> None:
         archive = scripts.scripted(scripts.BakesOneDevice(), tmp_path / "m.pt")
-        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        (warning,) = described(archive).warnings
         assert warning.endswith(
             "script the model instead of tracing it, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])"
         )
 
-    def test_the_own_device_may_be_named(self, tmp_path: Path) -> None:
+    def test_own_device_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.traced(OnCpu(), tmp_path / "m.pt", X)
-        assert describe_script(archive).methods[0].baked_devices == ("cpu",)
-        assert opened(archive, ["x"], ["RESULT"]).warnings == ()
+        assert described(archive).method.baked_devices == ("cpu",)
+        assert described(archive).warnings == ()
 
 
 class OnCpu(nn.Module):
@@ -292,78 +310,124 @@ class OnCpu(nn.Module):
         return x + torch.ones(2)
 
 
-def test_models_are_served_in_evaluation_mode(tmp_path: Path) -> None:
-    archive = scripts.scripted(InTraining().train(), tmp_path / "m.pt")
-    model = opened(archive, ["x"], ["RESULT"])
-    x = torch.randn(8, 2)
-    with torch.no_grad():
-        expected = InTraining().eval()(x)
-    assert torch.equal(answer(model, {"x": x})["RESULT"], expected)
-    assert torch.equal(answer(model, {"x": x[:1]})["RESULT"], expected[:1])
+class TestSections:
+    """What `inspect` prints."""
 
+    def facts(self, module: nn.Module, path: Path) -> dict[str, tuple[str, ...]]:
+        """Return the facts on the one method of a module, by label."""
+        _, items = described(scripts.scripted(module, path)).sections()
+        return {item.label: item.texts for item in items if isinstance(item, Fact)}
 
-class TestDescription:
-    def test_of_weights(self, tmp_path: Path) -> None:
-        description = describe_script(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt"))
-        assert description.parameters == Tensors(1, 24)
-        assert description.buffers == Tensors(1, 4)
-        assert description.saved_from == ("cpu",)
-        assert describe_script(TestDevices().saved_from_cuda(tmp_path)).saved_from == ("cuda:0",)
-
-    def test_of_methods(self, tmp_path: Path) -> None:
-        forward, twice = describe_script(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).methods
-        assert (forward.name, forward.result) == ("forward", "Tensor")
-        assert forward.arguments == (
-            ScriptArgument("x", "Tensor", None),
-            ScriptArgument("y", "Tensor", None),
-            ScriptArgument("bias", "Optional[Tensor]", "None"),
-            ScriptArgument("power", "int", "1"),
+    def test_weights(self, tmp_path: Path) -> None:
+        weights, _ = described(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt")).sections()
+        assert weights[0] == Fact("weights", ("1 of 0.0 KiB in parameters, 1 of 0.0 KiB in buffers",))
+        assert weights[2:] == (
+            Fact(key="parameters", value={"count": 1, "bytes": 24}),
+            Fact(key="buffers", value={"count": 1, "bytes": 4}),
         )
-        assert forward.inputs == ("x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)")
-        assert forward.outputs == ("RESULT (OUTPUT__0)",)
-        assert (twice.name, twice.inputs) == ("twice", ("x (INPUT__0)",))
+
+    def test_no_weights(self, tmp_path: Path) -> None:
+        weights, _ = described(scripts.scripted(Minimum(), tmp_path / "m.pt")).sections()
+        assert weights[0] == Fact("weights", ("none in parameters, none in buffers",))
+
+    def test_methods(self, tmp_path: Path) -> None:
+        _, forward, twice = described(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).sections()
+        assert forward == (
+            Fact("method", ("forward",)),
+            Table(
+                ("argument", "type", "default"),
+                (
+                    ("x", "Tensor", "none"),
+                    ("y", "Tensor", "none"),
+                    ("bias", "Optional[Tensor]", "None"),
+                    ("power", "int", "1"),
+                ),
+            ),
+            Fact("returns", ("Tensor",)),
+            Fact("inputs", ("x (INPUT__0), y (INPUT__1), bias (INPUT__2)",)),
+            Fact("outputs", ("RESULT (OUTPUT__0)",)),
+            Fact("names", ()),
+        )
+        assert twice[0] == Fact("method", ("twice",))
+
+    def test_methods_as_json(self, tmp_path: Path) -> None:
+        weights, *_ = described(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).sections()
+        (methods,) = [item.value for item in weights if item.key == "methods"]
+        assert methods == [
+            {
+                "name": "forward",
+                "arguments": [
+                    {"name": "x", "type": "Tensor", "default": None},
+                    {"name": "y", "type": "Tensor", "default": None},
+                    {"name": "bias", "type": "Optional[Tensor]", "default": "None"},
+                    {"name": "power", "type": "int", "default": "1"},
+                ],
+                "result": "Tensor",
+                "inputs": ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)"],
+                "outputs": ["RESULT (OUTPUT__0)"],
+                "baked_devices": [],
+            },
+            {
+                "name": "twice",
+                "arguments": [{"name": "x", "type": "Tensor", "default": None}],
+                "result": "Tensor",
+                "inputs": ["x (INPUT__0)"],
+                "outputs": ["RESULT (OUTPUT__0)"],
+                "baked_devices": [],
+            },
+        ]
 
     @pytest.mark.parametrize(
         ("module", "inputs", "outputs"),
         [
             (
                 scripts.KeysInSubmodule(),
-                ("x (INPUT__0)", "options[a]", "options[b]", "options[bias]", "shift (INPUT__2)"),
-                ("RESULT (OUTPUT__0)",),
+                "x (INPUT__0), options[a], options[b], options[bias], shift (INPUT__2)",
+                "RESULT (OUTPUT__0)",
             ),
-            (scripts.AnyKeys(), ("options[<key>]",), ("RESULT[<key>]",)),
+            (scripts.AnyKeys(), "options[<key>]", "RESULT[<key>]"),
             (
                 scripts.Nested(),
-                ("x (INPUT__0)",),
+                "x (INPUT__0)",
                 (
-                    "RESULT[0] (OUTPUT__0)",
-                    "RESULT[1][<index>]",
-                    "RESULT[2][names]",
-                    "RESULT[3][0][k]",
-                    "RESULT[3][1][k]",
-                    "RESULT[3][1][l]",
+                    "RESULT[0] (OUTPUT__0), RESULT[1][<index>], RESULT[2][names], RESULT[3][0][k], RESULT[3][1][k], "
+                    "RESULT[3][1][l]"
                 ),
             ),
         ],
     )
-    def test_of_what_can_be_declared(self, tmp_path: Path, module: nn.Module, inputs: Any, outputs: Any) -> None:
-        (method,) = describe_script(scripts.scripted(module, tmp_path / "m.pt")).methods
-        assert (method.inputs, method.outputs) == (inputs, outputs)
+    def test_what_can_be_declared(self, tmp_path: Path, module: nn.Module, inputs: str, outputs: str) -> None:
+        facts = self.facts(module, tmp_path / "m.pt")
+        assert (facts["inputs"], facts["outputs"]) == ((inputs,), (outputs,))
 
+    @pytest.mark.parametrize(
+        ("module", "returns"),
+        [
+            (
+                scripts.Numbers(),
+                "Tuple[int, float, bool, str, Optional[Tensor], NoneType, List[int]]",
+            ),
+            (scripts.Detections(), "List[Dict[str, Tensor]]"),
+            (scripts.Named(), "NamedTuple(left: Tensor, right: List[Tensor])"),
+            (
+                scripts.NamedParts(),
+                "Tuple[{0}, {0}]".format("NamedTuple(score: Tensor, range: NamedTuple(low: Tensor, high: Tensor))"),
+            ),
+        ],
+    )
+    def test_result_in_words(self, tmp_path: Path, module: nn.Module, returns: str) -> None:
+        assert self.facts(module, tmp_path / "m.pt")["returns"] == (returns,)
 
-class TestLeaves:
-    def test_paths_say_where_they_go(self, tmp_path: Path) -> None:
-        archive = scripts.scripted(scripts.KeysInSubmodule(), tmp_path / "m.pt")
-        model = opened(archive, ["INPUT__0", "b", "a"], ["RESULT"])
-        assert [leaf.path for leaf in model.inputs] == [
-            LeafPath("KWARGS", ("x",)),
-            LeafPath("KWARGS", ("options", "b")),
-            LeafPath("KWARGS", ("options", "a")),
-        ]
+    def test_devices_in_the_code(self, tmp_path: Path) -> None:
+        facts = self.facts(scripts.BakesOneDevice(), tmp_path / "m.pt")
+        assert facts["names"] == ("device cuda:1 in its code",)
 
-    def test_closing_lets_go_of_the_model(self, tmp_path: Path) -> None:
-        archive = scripts.scripted(scripts.CutsStrings(), tmp_path / "m.pt")
-        model = opened(archive, [strings("words")], [strings("RESULT")])
-        model.close()
-        with pytest.raises(AttributeError):
-            model.run([["a"]])
+    def test_method_without_arguments(self, tmp_path: Path) -> None:
+        _, items = described(scripts.scripted(Constant(), tmp_path / "m.pt")).sections()
+        assert items[1] == Line("no arguments")
+
+    def test_module_without_forward(self, tmp_path: Path) -> None:
+        description = described(scripts.scripted(WithoutForward(), tmp_path / "m.pt"))
+        assert [section[0] for section in description.sections()[1:]] == [Fact("method", ("twice",))]
+        with pytest.raises(ConfigError, match="no method 'forward': name one of twice in the parameter MODULE_METHOD"):
+            _ = description.signature

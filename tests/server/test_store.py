@@ -1,4 +1,4 @@
-"""The store on a real server: one copy for all processes, and nothing left by those that were killed."""
+"""The store on a real server: one copy for all processes, and no remains of those that were killed."""
 
 import os
 import signal
@@ -42,30 +42,28 @@ def wait_until(is_so: Callable[[], bool], what: str) -> None:
         time.sleep(0.05)
 
 
-def test_processes_share_one_copy_and_a_kill_leaves_nothing_after_the_next_start(
-    start_server: StartServer, tmp_path: Path
-) -> None:
+def test_store_of_instances_and_killed_server(start_server: StartServer, tmp_path: Path) -> None:
     store, temporary = tmp_path / "store", tmp_path / "temporary"
     temporary.mkdir()
     environment = {"TRITON_PYTORCH_STORE": str(store), "TMPDIR": str(temporary)}
 
     def entries() -> set[str]:
-        return {path.name for path in store.glob("*.unpacked")}
+        return {path.name for path in store.iterdir()}
 
     first = start_server(repository(tmp_path / "first", "looks_up", torch.int64), environment=environment)
     assert len(stubs(first)) == INSTANCES
     answer = connect(first, "grpc").infer("looks_up", {"INPUT__0": torch.tensor([3, 4])})
     assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
-    (left_by_the_killed,) = entries()
+    (left_by_killed_server,) = entries()
     for process in stubs(first):
         os.kill(process, signal.SIGKILL)
     first.kill()
     wait_until(lambda: not stubs(first), "the killed processes are still there")
-    assert entries() == {left_by_the_killed}
+    assert entries() == {left_by_killed_server}
 
     second = start_server(repository(tmp_path / "second", "scalars", torch.float32), environment=environment)
     assert len(entries()) == 1
-    assert left_by_the_killed not in entries()
+    assert left_by_killed_server not in entries()
 
     second.stop()
     assert [*store.iterdir(), *temporary.iterdir()] == []

@@ -38,6 +38,11 @@ Colour = enum.Enum("Colour", ["RED", "BLUE"], module="shapes")
 class Box:
     width: Any
     height: Any
+    depth: Any = None
+
+
+class Output(OrderedDict[str, Any]):
+    """As HuggingFace's ModelOutput: a class of its own, whose context is the list of its keys."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +90,13 @@ def register_nodes() -> None:
     for node in (Point, Segment):
         pytree._register_namedtuple(node, serialized_type_name=f"shapes.{node.__name__}")
     torch.export.register_dataclass(Box, serialized_type_name="shapes.Box")
+    pytree.register_pytree_node(
+        Output,
+        lambda output: (list(output.values()), list(output.keys())),
+        lambda values, keys: Output(zip(keys, values, strict=True)),
+        serialized_type_name="shapes.Output",
+        flatten_with_keys_fn=lambda output: ([(pytree.MappingKey(k), v) for k, v in output.items()], list(output)),
+    )
 
 
 def digits(*leaves: Any) -> Any:
@@ -252,6 +264,8 @@ _ARGUMENTS = (
         lambda t: ({"00": t(), "-1": t(), "1.0": t(), "0": t()},),
     ),
     Shape("empty key", lambda d: digits(d[""], d["a"]), lambda t: ({"a": t(), "": t()},)),
+    Shape("deque", lambda x, d: digits(x, d[0]), lambda t: (t(), deque([t()]))),
+    Shape("dataclass", lambda *, box: digits(box.width, box.height), kwargs=lambda t: {"box": Box(t(), t())}),
     Shape("unused arguments", lambda x, _, d: digits(x, d["b"]), lambda t: (t(), t(), {"a": t(), "b": t()})),
     Shape("one tensor given twice", lambda x, d: digits(x, d["again"]), lambda t: _twice(t())),
 )
@@ -300,6 +314,9 @@ _RESULTS = (
         lambda t: (t(),),
     ),
     Shape("integer and boolean keys in the result", lambda x: {7: x * 2, True: x * 3, 0: x * 4}, lambda t: (t(),)),
+    Shape("defaultdict as result", lambda x: {"a": defaultdict(list, b=x * 2)}, lambda t: (t(),)),
+    Shape("dataclass with None as result", lambda x: Box(x * 2, None, [x * 3]), lambda t: (t(),)),
+    Shape("class with keys as result", lambda x: Output(last=x * 2, pooled=(x * 3, x * 4)), lambda t: (t(),)),
     Shape("twelve results", lambda x: tuple(x * k for k in range(1, 13)), lambda t: (t(),)),
     Shape("result of one tensor three times", lambda x: _thrice(x * 2), lambda t: (t(),)),
     Shape("result that hands the arguments on", lambda x, d: {"d": d, "x": x}, lambda t: (t(), {"b": t(), "a": t()})),
@@ -323,11 +340,8 @@ _RESULTS = (
 
 SHAPES = _ARGUMENTS + _RESULTS
 
-# What torch exports and we refuse: nodes and keys without names.
+# What torch exports and we refuse: keys of dictionaries that no name can be made of.
 REFUSED = (
-    Shape("deque", lambda x, d: digits(x, d[0]), lambda t: (t(), deque([t()]))),
-    Shape("defaultdict as result", lambda x: {"a": defaultdict(list, b=x * 2)}, lambda t: (t(),)),
-    Shape("dataclass", lambda *, box: digits(box.width, box.height), kwargs=lambda t: {"box": Box(t(), t())}),
     Shape("key with a space", lambda d: d["a b"] * 2, lambda t: ({"a b": t()},)),
     Shape("key with a bracket in the result", lambda x: (x, {"a]": x * 2}), lambda t: (t(),)),
     Shape("tuple as key", lambda d: d["k"]["a", 1] * 2, lambda t: ({"k": {("a", 1): t()}},)),

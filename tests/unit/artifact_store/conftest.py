@@ -2,7 +2,6 @@
 
 import subprocess
 import sys
-import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -17,17 +16,6 @@ CONTENT = {
     "model/data/weights/weight_0": b"\x00\x3f" * 5000,
     "model/extra/empty": b"",
 }
-
-
-@pytest.fixture(autouse=True)
-def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """The temporary directory of a test and its processes, which every test must leave empty."""
-    directory = tmp_path / "temporary"
-    directory.mkdir()
-    monkeypatch.setenv("TMPDIR", str(directory))
-    monkeypatch.setattr(tempfile, "tempdir", None)
-    yield directory
-    assert list(directory.iterdir()) == []
 
 
 @pytest.fixture
@@ -58,7 +46,7 @@ def write_archive(tmp_path: Path) -> Callable[..., Path]:
 
 @pytest.fixture
 def content() -> dict[str, bytes]:
-    """What `archive` holds."""
+    """What is in `archive`."""
     return CONTENT
 
 
@@ -72,11 +60,11 @@ class User:
 
     def __init__(self, root: Path, **environment: str) -> None:
         self.process = subprocess.Popen(
-            [sys.executable, Path(__file__).with_name("store_user.py"), root],
+            [sys.executable, "-B", Path(__file__).with_name("store_user.py"), root],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
-            env={"TMPDIR": tempfile.gettempdir(), "PYTHONDONTWRITEBYTECODE": "1", **environment},
+            env=environment,
         )
 
     def order(self, line: str) -> None:

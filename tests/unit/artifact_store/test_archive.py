@@ -1,4 +1,4 @@
-"""What an archive holds, what tells two archives apart, and which archives are refused."""
+"""What is in an archive, what tells two archives apart, and which archives are refused."""
 
 import os
 import stat
@@ -32,16 +32,24 @@ def _address(path: Path) -> str:
         return archive.address
 
 
-def test_the_content_is_what_was_written(write_archive: Callable[..., Path]) -> None:
+def _refusal(path: Path) -> str:
+    with pytest.raises(ArtifactError) as caught, open_archive(path):
+        pass
+    assert str(path) in str(caught.value)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
+def test_archive_content(compression: int, write_archive: Callable[..., Path]) -> None:
     content = {"top": b"1", "model/data/one": b"22" * 1_000_000, "model/empty": b""}
-    path = write_archive({"a/explicit/": b"", **content})
+    path = write_archive({"a/explicit/": b"", **content}, compression=compression)
     assert _read_all(path) == content
     with open_archive(path) as archive:
-        assert archive.directories == ("a", "a/explicit", "model", "model/data")
         assert archive.size == 2_000_001
+        assert os.path.samestat(os.fstat(archive.descriptor), path.stat())
 
 
-def test_the_address_depends_on_names_sizes_and_content_alone(write_archive: Callable[..., Path]) -> None:
+def test_address_of_names_sizes_and_content(write_archive: Callable[..., Path]) -> None:
     original = _address(write_archive({"one": b"abc", "two": b"defg"}))
     for name, content in (
         ("content.zip", {"one": b"abd", "two": b"defg"}),
@@ -55,161 +63,82 @@ def test_the_address_depends_on_names_sizes_and_content_alone(write_archive: Cal
     assert _address(again) == original
 
 
-@pytest.mark.parametrize(
-    ("name", "objection"),
-    [
-        ("/etc/passwd", "not a plain relative path"),
-        ("../escape", "not a plain relative path"),
-        ("model/../../escape", "not a plain relative path"),
-        ("..", "not a plain relative path"),
-        ("../", "not a plain relative path"),
-        (".", "not a plain relative path"),
-        ("model/./data", "not a plain relative path"),
-        ("model//data", "not a plain relative path"),
-        ("/", "not a plain relative path"),
-        ("..\\escape", "backslash or NUL"),
-        ("n" * 256, "more than 255 bytes"),
-        ("\u00fc" * 128, "more than 255 bytes"),
-    ],
-)
-def test_names_that_do_not_stay_inside_are_refused(
-    name: str, objection: str, write_archive: Callable[..., Path]
-) -> None:
+@pytest.mark.parametrize("name", ["/etc/passwd", "../escape", "model/../../escape", "../", ".", "model//data", "/"])
+def test_entry_outside(name: str, write_archive: Callable[..., Path]) -> None:
     path = write_archive({"model/version": b"1", name: b""})
-    with pytest.raises(ArtifactError) as caught, open_archive(path):
-        pass
-    assert objection in str(caught.value)
-    assert repr(name) in str(caught.value)
-    assert str(path) in str(caught.value)
+    assert f"entry {name!r} of '{path}' is not a plain relative path; such archives are refused" in _refusal(path)
 
 
-def test_an_empty_name_is_refused(write_archive: Callable[..., Path]) -> None:
+def test_entry_without_name(write_archive: Callable[..., Path]) -> None:
     path = write_archive({"n": b""})
-    for header, lengths in ((LOCAL, 26), (CENTRAL, 28)):  # of the name, then of the extra field behind it
+    for header, lengths in ((LOCAL, 26), (CENTRAL, 28)):  # of the name, then of the extra field after it
         _patch(path, header, lengths, "<H", 0)
         _patch(path, header, lengths + 2, "<H", 1)
-    with pytest.raises(ArtifactError, match=r"entry '' of .* is not a plain relative path"), open_archive(path):
-        pass
-
-
-def test_a_nul_in_a_name_is_refused(write_archive: Callable[..., Path]) -> None:
-    path = write_archive({"innocent.so": b""})
-    path.write_bytes(path.read_bytes().replace(b"innocent.so", b"innocent\0so"))
-    with (
-        pytest.raises(ArtifactError, match=r"entry 'innocent\\x00so' of .* has a backslash or NUL"),
-        open_archive(path),
-    ):
-        pass
+    assert f"entry '' of '{path}' is not a plain relative path" in _refusal(path)
 
 
 @pytest.mark.parametrize(
     ("name", "mode"),
-    [
-        ("entry", stat.S_IFLNK),
-        ("entry", stat.S_IFIFO),
-        ("entry", stat.S_IFCHR),
-        ("entry", stat.S_IFBLK),
-        ("entry", stat.S_IFSOCK),
-        ("entry", stat.S_IFDIR),
-        ("entry/", stat.S_IFREG),
-        ("entry/", stat.S_IFLNK),
-    ],
+    [("entry", stat.S_IFLNK), ("entry", stat.S_IFIFO), ("entry", stat.S_IFDIR), ("entry/", stat.S_IFREG)],
 )
-def test_links_and_special_files_are_refused(name: str, mode: int, tmp_path: Path) -> None:
+def test_entry_of_special_type(name: str, mode: int, tmp_path: Path) -> None:
     member = zipfile.ZipInfo(name)
     member.external_attr = (mode | 0o777) << 16
-    with zipfile.ZipFile(tmp_path / "model.pt2", "w") as archive:
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
         archive.writestr(member, "/etc/passwd")
-    with (
-        pytest.raises(ArtifactError, match=f"entry '{name}' of .* neither a plain file nor a directory"),
-        open_archive(tmp_path / "model.pt2"),
-    ):
-        pass
+    assert f"entry '{name}' of '{path}' is neither a plain file nor a directory" in _refusal(path)
 
 
-@pytest.mark.parametrize("names", [("a", "a"), ("d/", "d/"), ("a", "a/"), ("a/b", "a"), ("a", "a/b/c")])
 @pytest.mark.filterwarnings("ignore:Duplicate name")
-def test_clashing_entries_are_refused(names: tuple[str, str], tmp_path: Path) -> None:
-    with zipfile.ZipFile(tmp_path / "model.pt2", "w") as archive:
-        for name in names:
-            archive.writestr(name, b"")
-    with (
-        pytest.raises(ArtifactError, match=r"entry '[ad]' of .*/model\.pt2 is there twice, or both"),
-        open_archive(tmp_path / "model.pt2"),
-    ):
-        pass
+def test_entry_twice(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    with zipfile.ZipFile(path, "w") as archive:
+        for data in (b"old", b"new"):
+            archive.writestr("weights", data)
+    assert f"entry 'weights' of '{path}' is there twice" in _refusal(path)
 
 
-def test_an_encrypted_entry_is_refused(write_archive: Callable[..., Path]) -> None:
+def test_entry_encrypted(write_archive: Callable[..., Path]) -> None:
     path = write_archive({"secret": b"1"})
     _patch(path, CENTRAL, 8, "<H", 1)
-    with pytest.raises(ArtifactError, match=r"entry 'secret' of .* is encrypted"), open_archive(path):
-        pass
+    assert f"entry 'secret' of '{path}' is encrypted" in _refusal(path)
 
 
-@pytest.mark.parametrize("method", [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
-def test_compression_that_torch_does_not_read_is_refused(method: int, write_archive: Callable[..., Path]) -> None:
-    path = write_archive({"entry": b"1"}, compression=method)
-    with pytest.raises(ArtifactError, match=f"is compressed by method {method}"), open_archive(path):
-        pass
+def test_entry_compressed_by_other_method(write_archive: Callable[..., Path]) -> None:
+    path = write_archive({"entry": b"1"}, compression=zipfile.ZIP_LZMA)
+    assert f"entry 'entry' of '{path}' is compressed by method 14, not stored (0) or deflated (8)" in _refusal(path)
 
 
 @pytest.mark.parametrize("compression", [zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED])
 @pytest.mark.parametrize("claimed", [0, 99, 101, 5000])
-def test_a_size_that_lies_is_found(claimed: int, compression: int, write_archive: Callable[..., Path]) -> None:
+def test_entry_of_wrong_size(claimed: int, compression: int, write_archive: Callable[..., Path]) -> None:
     path = write_archive({"entry": b"x" * 100}, compression=compression)
     _patch(path, CENTRAL, 24, "<I", claimed)
-    with pytest.raises(ArtifactError, match=r"entry 'entry' of .*/model\.pt2 is damaged"):
+    with pytest.raises(ArtifactError, match=r"entry 'entry' of .*/model\.pt2' is damaged"):
         _read_all(path)
 
 
-def test_changed_content_is_found(write_archive: Callable[..., Path]) -> None:
+def test_entry_of_changed_content(write_archive: Callable[..., Path]) -> None:
     path = write_archive({"entry": b"right"})
     path.write_bytes(path.read_bytes().replace(b"right", b"wrong"))
-    with pytest.raises(ArtifactError, match=r"entry 'entry' of .*/model\.pt2 is damaged .*CRC"):
+    with pytest.raises(ArtifactError, match=r"entry 'entry' of .*/model\.pt2' is damaged .*CRC"):
         _read_all(path)
 
 
-def test_a_bomb_is_refused_before_it_is_unpacked(write_archive: Callable[..., Path]) -> None:
-    path = write_archive({"entry": bytes(100)}, compression=zipfile.ZIP_DEFLATED)
-    _patch(path, CENTRAL, 24, "<I", 3 << 30)
-    with pytest.raises(ArtifactError, match="claims 3072 MiB when unpacked, where at most 64 MiB"), open_archive(path):
+def test_file_missing(tmp_path: Path) -> None:
+    with pytest.raises(ArtifactMissingError, match=r"model\.pt2' does not exist"), open_archive(tmp_path / "model.pt2"):
         pass
 
 
-def test_compressible_models_are_no_bombs(write_archive: Callable[..., Path]) -> None:
-    path = write_archive({"zeros": bytes(32 << 20)}, compression=zipfile.ZIP_DEFLATED)
-    assert path.stat().st_size < 1 << 20
-    with open_archive(path) as archive:
-        assert archive.size == 32 << 20
-
-
-def test_a_missing_file_says_so(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactMissingError, match=r"model\.pt2 does not exist"), open_archive(tmp_path / "model.pt2"):
-        pass
-
-
-def test_what_is_no_file_is_refused(tmp_path: Path) -> None:
+def test_file_of_special_type(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "pipe")
     for path in (tmp_path, tmp_path / "pipe"):
-        with pytest.raises(ArtifactError, match=f"{path} is not a file"), open_archive(path):
-            pass
+        assert _refusal(path) == f"'{path}' is not a file"
 
 
-def test_an_unreadable_file_says_so(archive: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(*_: object) -> None:
-        raise PermissionError(13, "Permission denied")
-
-    monkeypatch.setattr(Path, "open", refuse)  # file modes do not stop root
-    with pytest.raises(ArtifactError, match=r"model\.pt2 cannot be read: Permission denied"), open_archive(archive):
-        pass
-
-
-@pytest.mark.parametrize("data", [b"", b"PK", b"import torch\n", bytes(100), b"version https://git-lfs.github.com"])
-def test_what_is_no_archive_is_refused(data: bytes, tmp_path: Path) -> None:
-    (tmp_path / "model.pt2").write_bytes(data)
-    with (
-        pytest.raises(ArtifactError, match=r"model\.pt2 is damaged or no zip archive"),
-        open_archive(tmp_path / "model.pt2"),
-    ):
-        pass
+@pytest.mark.parametrize("data", [b"", b"PK", bytes(100), b"version https://git-lfs.github.com"])
+def test_file_that_is_not_an_archive(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "model.pt2"
+    path.write_bytes(data)
+    assert "model.pt2' is damaged or not a zip archive" in _refusal(path)

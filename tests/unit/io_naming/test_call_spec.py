@@ -1,4 +1,4 @@
-"""Call specs as torch writes them give the leaf paths that torch sees; all others are refused in one sentence."""
+"""Call specs as torch writes them give the names that torch sees; damaged ones are refused in one sentence."""
 
 import json
 from typing import Any
@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
-from triton_pytorch.model_config.errors import ArtifactError, BackendError, NamingError, UnsupportedError
+from triton_pytorch.io_naming.leaf_names import LeafNames
+from triton_pytorch.model_config.errors import ArtifactError, NamingError, UnsupportedError
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
 
 SPECS = json.loads(SPECS_FILE.read_text(encoding="utf-8"))
@@ -19,48 +20,86 @@ ONE_LEAF = json.dumps([1, LEAF])
 ONE_ARGUMENT = SERVED["one tensor"]["in_spec"]
 
 
+def printed(leaves: tuple[LeafNames, ...]) -> list[str]:
+    return [leaf.names[0] for leaf in leaves]
+
+
 def spec(kind: object, context: object, *children: object) -> str:
     return json.dumps([1, {"type": kind, "context": context, "children_spec": children}])
 
 
 @pytest.mark.parametrize("shape", SERVED)
-def test_leaves_have_the_paths_that_torch_sees(shape: str) -> None:
+def test_names_of_every_shape(shape: str) -> None:
     kept = SERVED[shape]
     found = read_call_spec(kept["in_spec"], kept["out_spec"])
-    assert [str(path) for path in found.inputs] == kept["inputs"]
-    assert [str(path) for path in found.outputs] == kept["outputs"]
-
-
-def test_the_table_holds_no_tree_twice() -> None:
-    assert len({(kept["in_spec"], kept["out_spec"]) for kept in SERVED.values()}) == len(SERVED) >= 40
-
-
-def test_the_example_of_the_documentation() -> None:
-    kept = SERVED["example of the specification"]
-    found = read_call_spec(kept["in_spec"], kept["out_spec"])
-    assert " ".join(map(str, found.inputs)) == (
-        "ARGS[0] ARGS[1] ARGS[2][keyA] ARGS[2][key2] KWARGS[kwarg1] KWARGS[kw_arg2]"
-    )
-    assert " ".join(map(str, found.outputs)) == (
-        "RESULT[AAA] RESULT[ZZZ] RESULT[BBB][0] RESULT[BBB][1]"
-        " RESULT[CCC][keyA] RESULT[CCC][key2] RESULT[DDD][KA] RESULT[DDD][KB]"
-    )
+    assert printed(found.inputs) == kept["inputs"]
+    assert printed(found.outputs) == kept["outputs"]
+    for leaves in (found.inputs, found.outputs):
+        assert [str(leaf.path) for leaf in leaves] == printed(leaves)
+        assert [leaf.index for leaf in leaves] == list(range(len(leaves)))
+    check_leaf_count(found, kept["tensor_inputs"])
 
 
 @pytest.mark.parametrize(
-    ("shape", "error", "fragments"),
+    ("shape", "inputs", "outputs"),
     [
-        ("deque", UnsupportedError, ["'collections.deque' at ARGS[1]", "use tuple, list, dict"]),
-        ("defaultdict as result", UnsupportedError, ["'collections.defaultdict' at RESULT[a]"]),
-        ("dataclass", UnsupportedError, ["'shapes.Box' at KWARGS[box]"]),
-        ("key with a space", NamingError, ["the key 'a b'", "at ARGS[0] holds ' '", "rename it"]),
-        ("key with a bracket in the result", NamingError, ["the key 'a]'", "at RESULT[1] holds ']'"]),
-        ("tuple as key", NamingError, ["the key \"('a', 1)\"", "at ARGS[0][k] holds ','"]),
-        ("keys that print alike", NamingError, ["ARGS[0][1]", "1 and '1'"]),
+        (
+            "example of the specification",
+            [None, None, None, None, "kwarg1", "kw_arg2"],
+            "AAA ZZZ BBB BBB CCC CCC DDD DDD",
+        ),
+        ("dictionary as keyword", [None, "options", "options"], None),
+        ("dictionary of one key", [None], None),
+        ("pair as result", [None, None], None),
+        ("namedtuple as result", [None], None),
+        ("class with keys as result", [None], "last pooled pooled"),
+        ("dataclass with None as result", [None], "width depth"),
     ],
 )
-def test_a_tree_without_names_is_refused(shape: str, error: type[BackendError], fragments: list[str]) -> None:
-    with pytest.raises(error) as caught:
+def test_owners(shape: str, inputs: list[str | None], outputs: str | None) -> None:
+    """Keywords and the keys of a result own what is below them; positions have no name."""
+    found = read_call_spec(SERVED[shape]["in_spec"], SERVED[shape]["out_spec"])
+    assert [leaf.owner for leaf in found.inputs] == inputs
+    assert [leaf.owner for leaf in found.outputs] == (outputs.split() if outputs else [None] * len(found.outputs))
+
+
+@pytest.mark.parametrize(
+    ("context", "names"),
+    [
+        ('["last", "pooled"]', "RESULT[last] RESULT[pooled]"),
+        (["last", "pooled"], "RESULT[last] RESULT[pooled]"),
+        ('[["last", "pooled"], ["hidden"]]', "RESULT[last] RESULT[pooled]"),
+        ({"default_factory_name": "list", "dict_context": ["a", "b"]}, "RESULT[a] RESULT[b]"),
+        # all others go by index, and none is refused
+        ('["a b", "c"]', "RESULT[0] RESULT[1]"),
+        ('["a", "a"]', "RESULT[0] RESULT[1]"),
+        ('["a"]', "RESULT[0] RESULT[1]"),
+        ("[1, 2]", "RESULT[0] RESULT[1]"),
+        ('[["a", "b"], "c"]', "RESULT[0] RESULT[1]"),
+        ('{"a": 1, "b": 2}', "RESULT[0] RESULT[1]"),
+        ("no JSON", "RESULT[0] RESULT[1]"),
+        ("[" * 100_000, "RESULT[0] RESULT[1]"),
+        (None, "RESULT[0] RESULT[1]"),
+        (7, "RESULT[0] RESULT[1]"),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_registered_classes(context: object, names: str) -> None:
+    found = read_call_spec(ONE_ARGUMENT, spec("some.Class", context, LEAF, LEAF))
+    assert " ".join(printed(found.outputs)) == names
+
+
+@pytest.mark.parametrize(
+    ("shape", "fragments"),
+    [
+        ("key with a space", ["the key 'a b'", "at ARGS[0] holds ' '", "rename it"]),
+        ("key with a bracket in the result", ["the key 'a]'", "at RESULT[1] holds ']'"]),
+        ("tuple as key", ["the key \"('a', 1)\"", "at ARGS[0][k] holds ','"]),
+        ("keys that print alike", ["ARGS[0][1]", "1 and '1'"]),
+    ],
+)
+def test_keys_without_names(shape: str, fragments: list[str]) -> None:
+    with pytest.raises(NamingError) as caught:
         read_call_spec(REFUSED[shape]["in_spec"], REFUSED[shape]["out_spec"])
     assert [fragment for fragment in fragments if fragment not in str(caught.value)] == []
 
@@ -76,7 +115,7 @@ def test_a_tree_without_names_is_refused(shape: str, error: type[BackendError], 
         ("\ud800", r"'\ud800'"),
     ],
 )
-def test_a_key_that_no_name_can_hold_is_refused(key: str, character: str) -> None:
+def test_keys_forbidden_characters(key: str, character: str) -> None:
     with pytest.raises(NamingError) as caught:
         read_call_spec(ONE_ARGUMENT, spec("builtins.dict", json.dumps([key]), LEAF))
     assert f"at RESULT holds {character}" in str(caught.value)
@@ -86,33 +125,33 @@ def test_a_key_that_no_name_can_hold_is_refused(key: str, character: str) -> Non
 @pytest.mark.parametrize(
     ("out_spec", "fragment"),
     [
-        ("", "out_spec is no JSON"),
-        ('[1, {"type": null', "out_spec is no JSON"),
-        ("[" * 100_000, "out_spec is no JSON"),
+        ("", "out_spec is not valid JSON"),
+        ('[1, {"type": null', "out_spec is not valid JSON"),
+        ("[" * 100_000, "out_spec is not valid JSON"),
         ("[" + "9" * 5000 + ", null]", "out_spec"),
-        ("null", "out_spec is no pytree spec: expected [1, node], got 'null'"),
-        ("[1]", "out_spec is no pytree spec"),
+        ("null", "out_spec is not a pytree spec: expected [1, node], got 'null'"),
+        ("[1]", "out_spec is not a pytree spec"),
         (json.dumps([2, LEAF]), "pytree protocol 2, but only protocol 1 is known"),
         (json.dumps(["1", LEAF]), "pytree protocol '1'"),
-        ("[1, 7]", "damaged at RESULT: 7 is no pytree node"),
+        ("[1, 7]", "damaged at RESULT: 7 is not a pytree node"),
         ("[1, {}]", "damaged at RESULT"),
         (spec(None, None, LEAF), "damaged at RESULT"),  # a leaf has no children
         (spec("builtins.tuple", "null", LEAF, "x"), "damaged at RESULT[1]: 'x'"),
         (spec("builtins.dict", '["a", "b"]', LEAF), "damaged at RESULT"),  # two keys for one child
-        (spec("builtins.dict", '{"a": 1}', LEAF), "is no list of keys"),
-        (spec("builtins.dict", "[", LEAF), "keys at RESULT is no JSON"),
-        (spec("builtins.dict", None, LEAF), "None is no list of keys"),
-        (spec("builtins.dict", "[{}]", LEAF), "damaged at RESULT: {} is no key"),
+        (spec("builtins.dict", '{"a": 1}', LEAF), "is not a list of keys"),
+        (spec("builtins.dict", "[", LEAF), "keys at RESULT is not valid JSON"),
+        (spec("builtins.dict", None, LEAF), "None is not a list of keys"),
+        (spec("builtins.dict", "[{}]", LEAF), "damaged at RESULT: {} is not a key"),
     ],
 )
-def test_a_damaged_spec_is_told_from_an_unsupported_one(out_spec: str, fragment: str) -> None:
+def test_damaged_specs(out_spec: str, fragment: str) -> None:
     with pytest.raises(ArtifactError) as caught:
         read_call_spec(ONE_ARGUMENT, out_spec)
     assert fragment in str(caught.value)
     assert len(str(caught.value)) < 400  # an excerpt of the spec, never the whole of it
 
 
-def test_a_tree_deeper_than_python_recurses_is_read_or_refused() -> None:
+def test_deep_trees() -> None:
     depth = 3000
     opened = '{"type": "builtins.list", "context": "null", "children_spec": ['
     deep = f"[1, {opened * depth}{json.dumps(LEAF)}{']}' * depth}]"
@@ -120,13 +159,13 @@ def test_a_tree_deeper_than_python_recurses_is_read_or_refused() -> None:
         leaves = read_call_spec(ONE_ARGUMENT, deep).outputs
     except ArtifactError:
         return  # the JSON reader of some Pythons gives up first
-    assert str(leaves[0]) == "RESULT" + "[0]" * depth
+    assert leaves[0].names[0] == "RESULT" + "[0]" * depth
 
 
 @pytest.mark.parametrize(
     "in_spec", [ONE_LEAF, spec("builtins.tuple", "null", LEAF, LEAF), SERVED["pair as result"]["out_spec"]]
 )
-def test_an_in_spec_is_a_tuple_of_args_and_kwargs(in_spec: str) -> None:
+def test_damaged_in_spec(in_spec: str) -> None:
     with pytest.raises(ArtifactError, match="in_spec is damaged: expected a tuple of an args tuple and a kwargs dict"):
         read_call_spec(in_spec, ONE_LEAF)
 
@@ -155,7 +194,7 @@ def _is_refused_properly(in_spec: str, out_spec: str) -> bool:
     return True
 
 
-def test_a_key_nested_deeply_is_refused_with_an_excerpt() -> None:
+def test_keys_nested_deeply() -> None:
     with pytest.raises(NamingError) as caught:
         read_call_spec(ONE_ARGUMENT, spec("builtins.dict", "[" * 300 + "]" * 300, LEAF))
     assert len(str(caught.value)) < 400
@@ -163,7 +202,7 @@ def test_a_key_nested_deeply_is_refused_with_an_excerpt() -> None:
 
 @given(NODES, st.sampled_from([1, 1, 1, 2, None]))
 @settings(deadline=None)
-def test_any_json_is_read_or_refused_with_an_error_of_ours(node: Any, protocol: Any) -> None:
+def test_fuzz_any_json(node: Any, protocol: Any) -> None:
     assert _is_refused_properly(ONE_ARGUMENT, json.dumps([protocol, node]))
 
 
@@ -174,14 +213,9 @@ def test_any_json_is_read_or_refused_with_an_error_of_ours(node: Any, protocol: 
     st.text(max_size=3),
 )
 @settings(deadline=None)
-def test_a_torn_spec_is_read_or_refused_with_an_error_of_ours(text: str, start: int, length: int, patch: str) -> None:
+def test_fuzz_torn_specs(text: str, start: int, length: int, patch: str) -> None:
     start %= len(text)
     assert _is_refused_properly(text[:start] + patch + text[start + length :], ONE_LEAF)
-
-
-@pytest.mark.parametrize("shape", SERVED)
-def test_a_model_of_tensors_takes_as_many_as_its_spec_has_leaves(shape: str) -> None:
-    check_leaf_count(read_call_spec(SERVED[shape]["in_spec"], ONE_LEAF), SERVED[shape]["tensor_inputs"])
 
 
 @pytest.mark.parametrize(
@@ -191,13 +225,13 @@ def test_a_model_of_tensors_takes_as_many_as_its_spec_has_leaves(shape: str) -> 
         ("constant as keyword", ["2 input leaves (ARGS[0], KWARGS[n])", "takes 1 tensors"]),
     ],
 )
-def test_a_package_exported_with_more_than_tensors_is_refused_with_the_remedy(shape: str, fragments: list[str]) -> None:
+def test_leaf_count_none_and_constants(shape: str, fragments: list[str]) -> None:
     kept = NOT_ONLY_TENSORS[shape]
     with pytest.raises(UnsupportedError, match="wrapper module whose forward takes tensors only") as caught:
         check_leaf_count(read_call_spec(kept["in_spec"], kept["out_spec"]), kept["tensor_inputs"])
     assert [fragment for fragment in fragments if fragment not in str(caught.value)] == []
 
 
-def test_a_model_that_takes_more_than_its_spec_names_is_damaged() -> None:
+def test_leaf_count_too_many() -> None:
     with pytest.raises(ArtifactError, match=r"1 input leaves .* takes 2 tensors: they do not belong together"):
         check_leaf_count(read_call_spec(ONE_ARGUMENT, ONE_LEAF), 2)

@@ -81,7 +81,7 @@ frame #0: c10::Error::Error(c10::SourceLocation, std::string) + 0x57 (0x7f1b in 
         ),
     ],
 )
-def test_the_interesting_line_is_the_last_one(last_lines: str, expected: str) -> None:
+def test_last_line_of_a_traceback(last_lines: str, expected: str) -> None:
     text = SCRIPTED.format(last_lines)
     assert reason(RuntimeError(text)) == expected
 

@@ -1,0 +1,29 @@
+"""The row rule: a call returns as many rows of an output as went in.
+
+That an output has a row for each row of the inputs is the user's word (`max_batch_size`), as everywhere in Triton.
+Where a call shows that it is not so, whose rows are whose cannot be told: its requests are run alone.
+"""
+
+from triton_pytorch.model_config.errors import ModelRunError
+
+
+class OutputError(ModelRunError):
+    """An output of a call is not what config.pbtxt declares; an outcome of the requests that asked for it."""
+
+    def __init__(self, output: str, text: str) -> None:
+        super().__init__(text)
+        self.output = output
+
+
+class RowCountError(OutputError):
+    """A call returned another number of rows of an output than went in; `counts` has both numbers."""
+
+    def __init__(self, output: str, sent: int, returned: int | None, hint: str) -> None:
+        came_out = "a single number" if returned is None else rows_text(returned)
+        self.counts = f"{rows_text(sent)} went in and {came_out} came out"
+        super().__init__(output, f"output '{output}' is not batched: {self.counts}; {hint}")
+
+
+def rows_text(count: int) -> str:
+    """Print a number of rows."""
+    return "1 row" if count == 1 else f"{count} rows"

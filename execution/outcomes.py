@@ -1,0 +1,41 @@
+"""What comes of a request, as a value: its outputs, or the error that it is told."""
+
+import traceback
+from typing import Any
+
+import torch
+
+from triton_pytorch.model_config.errors import BackendError
+
+# The requested outputs by name, in the order of config.pbtxt: tensors or lists of strings.
+Parts = dict[str, Any]
+Outcome = Parts | Exception
+
+
+class UnforeseenError(Exception):
+    """An error that nobody foresaw, with the whole traceback as text."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(str(error) or type(error).__name__)
+        self.trace = "".join(traceback.format_exception(error))
+
+
+def as_outcome(error: Exception) -> Exception:
+    """Return an error as a value: without its traceback and cause, whose frames keep the tensors of a call alive."""
+    if not isinstance(error, BackendError):
+        return UnforeseenError(error)
+    error.__traceback__ = error.__cause__ = error.__context__ = None
+    return error
+
+
+def copied(outcome: Outcome) -> Outcome:
+    """Return an outcome in memory of its own, for one that another call follows.
+
+    A model may return memory that it writes to in its next call. Empty tensors have no memory, and keep their strides.
+    """
+    if isinstance(outcome, Exception):
+        return outcome
+    return {
+        name: part.clone() if isinstance(part, torch.Tensor) and part.numel() else part
+        for name, part in outcome.items()
+    }

@@ -1,0 +1,149 @@
+"""The table of formats: every kind of file that is served, or recognised, so that its user learns what to do with it.
+
+A new format is a folder and its record here.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from triton_pytorch.artifact_store.model_file import ModelFile
+from triton_pytorch.contract.description import Description
+from triton_pytorch.contract.plan import PlannedLeaves
+from triton_pytorch.model_config.errors import ArtifactError, BackendError, UnsupportedError
+from triton_pytorch.model_config.parameters import Parameters
+
+if TYPE_CHECKING:  # a package is described without torch
+    import torch
+
+    from triton_pytorch.method_calls.model import MethodModel
+    from triton_pytorch.pt2_loader.package import Package
+    from triton_pytorch.torch_runtime.session import RunMode
+
+    Describe = Callable[[ModelFile, Parameters, torch.device | None], Description]
+    Open = Callable[[Any, PlannedLeaves, RunMode], Package | MethodModel]
+
+_HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
+_WHAT_IS_SERVED = (
+    f"an AOTInductor package, made by {_HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made by torch.jit.script or "
+    "torch.jit.trace, and .save"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Format:
+    """A kind of file: `key` is its name in JSON, and `noun` completes the sentence "this file is ...".
+
+    Where it is not served, `remedy` says how to make of it what is, and `error` is raised. `is_damaged`: it is what a
+    copy has left of some file, so that there is nothing to describe.
+    """
+
+    key: str
+    noun: str
+    remedy: str = f"expected {_WHAT_IS_SERVED}"
+    error: type[BackendError] = ArtifactError
+    is_damaged: bool = False
+
+    @property
+    def summary(self) -> str:
+        """What completes the sentence "this file is ..." where it stands alone."""
+        return f"{self.noun}: {self.remedy}"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ServedFormat(Format):
+    """A format that is served: on its platforms, the usual one first, with parameters beyond those for all formats.
+
+    `describe` takes the device of the instance, None where the model decides (KIND_MODEL), and `open` what `describe`
+    has returned.
+    """
+
+    platforms: tuple[str, ...]
+    parameters: frozenset[str]
+    describe: "Describe"
+    open: "Open"
+
+    @property
+    def summary(self) -> str:
+        """What completes the sentence "this file is ..." where it stands alone."""
+        return self.noun
+
+
+def _describe_package(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+    from triton_pytorch.pt2_loader.description import describe
+
+    return describe(file, parameters, device)
+
+
+def _open_package(description: Any, leaves: PlannedLeaves, mode: "RunMode") -> "Package":
+    from triton_pytorch.pt2_loader.package import open_package
+
+    return open_package(description, leaves, mode)
+
+
+def _describe_script(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+    from triton_pytorch.torchscript_loader.description import describe
+
+    return describe(file, parameters, device)
+
+
+def _open_script(description: Any, leaves: PlannedLeaves, mode: "RunMode") -> "MethodModel":
+    from triton_pytorch.torchscript_loader.script import open_script
+
+    return open_script(description, leaves, mode)
+
+
+PACKAGE = ServedFormat(
+    key="package",
+    noun="an AOTInductor package",
+    platforms=("torch_aoti",),
+    parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME"}),
+    describe=_describe_package,
+    open=_open_package,
+)
+TORCHSCRIPT = ServedFormat(
+    key="torchscript",
+    noun="a TorchScript archive",
+    platforms=("pytorch_libtorch", "libtorch"),
+    parameters=frozenset(
+        {
+            "DISABLE_OPTIMIZED_EXECUTION",
+            "ENABLE_JIT_EXECUTOR",
+            "ENABLE_JIT_PROFILING",
+            "ENABLE_TENSOR_FUSER",
+            "MODULE_METHOD_NAME",
+            "NUM_INTEROP_THREADS",
+            "NUM_THREADS",
+        }
+    ),
+    describe=_describe_script,
+    open=_open_script,
+)
+EXPORTED_PROGRAM = Format(
+    key="exported_program",
+    noun="an exported program (torch.export.save)",
+    remedy="compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
+    error=UnsupportedError,
+)
+PYTHON_SOURCE = Format(
+    key="python_source",
+    noun="Python source",
+    remedy=f"not served by this version, so make a package of its module with {_HOW_TO_MAKE_A_PACKAGE}",
+    error=UnsupportedError,
+)
+CHECKPOINT = Format(
+    key="checkpoint",
+    noun="a checkpoint or pickled module (torch.save), which holds no program",
+    remedy=f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}",
+)
+LFS_POINTER = Format(key="lfs_pointer", noun="a Git LFS pointer", remedy="run `git lfs pull`", is_damaged=True)
+EMPTY = Format(key="empty", noun="empty", remedy="copy it again", is_damaged=True)
+TRUNCATED_ARCHIVE = Format(
+    key="truncated_archive",
+    noun="the beginning of a zip archive whose end is missing",
+    remedy="copy it again",
+    is_damaged=True,
+)
+OTHER_ARCHIVE = Format(key="other_archive", noun="a zip archive without a model")
+TEXT = Format(key="text", noun="a text file")
+OTHER = Format(key="other", noun="a binary file of an unknown kind")

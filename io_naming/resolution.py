@@ -1,0 +1,317 @@
+"""The names that config.pbtxt declares, resolved to the leaves of a model: one set of rules for every format.
+
+A declared name is, in this order,
+
+1. one of a leaf's own names (leaf_names.py): its path, and for callables its argument, key or NamedTuple field;
+2. `<text>__<index>`: the leaf of that index, whatever the text is, unless it is the name of another argument or of
+   another top-level entry of the result; after the key of the only dictionary argument the index says nothing;
+3. a name of an open leaf, with a key or index in place of its `<key>` or `<index>`;
+4. where the format follows the order of the config: the leaf at its place in that order, if no name means anything, or
+   if there are as many tensors as leaves and each name that means something stands at its own place. Entries of a
+   dictionary have no such order.
+
+Names of all kinds may be mixed. All errors are reported together.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from triton_pytorch.io_naming.leaf_names import ANY_INDEX, ANY_KEY, LeafNames, match
+from triton_pytorch.io_naming.names import Direction, LeafPath, misspelling, respelled
+from triton_pytorch.model_config.suggestions import listed, nearest
+
+# 18 digits are more than any model has tensors, and Python refuses to convert very long numbers.
+_INDEXED = re.compile(r"([^\[\]]*)__([0-9]{1,18})")
+_UNKNOWN_NAMES_EXPLAINED = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What a declared name stands for: the position of a leaf, and its path, which the name may complete.
+
+    `position` is None where only the answer can tell which leaf has the `index`.
+    """
+
+    position: int | None
+    path: LeafPath
+    index: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """The target of each declared name, None where one of the `errors`, all sentences, says why there is none."""
+
+    targets: tuple[Target | None, ...]
+    errors: tuple[str, ...]
+    warnings: tuple[str, ...] = ()
+
+
+class NameTable:
+    """The names of all leaves of one direction.
+
+    Args:
+        direction: input or output.
+        leaves: all leaves, in flat order.
+        opaque: positions of leaves that may turn out to hold others, since their type is not known.
+        has_more: an answer may have more leaves than these.
+        in_order: positions of the leaves that rule 4 counts; None where the format does not follow the config's order.
+    """
+
+    def __init__(
+        self,
+        direction: Direction,
+        leaves: Sequence[LeafNames],
+        *,
+        opaque: Collection[int] = (),
+        has_more: bool = False,
+        in_order: Sequence[int] | None = None,
+    ) -> None:
+        self._direction = direction
+        self._leaves = leaves
+        self._opaque = opaque
+        self._has_more = has_more
+        self._in_order = None if any(leaf.is_entry for leaf in leaves) else in_order
+        self._owners = {leaf.owner for leaf in leaves if leaf.owner is not None}
+        self._at_index = {leaf.index: position for position, leaf in enumerate(leaves) if leaf.index is not None}
+        self._by_name: dict[str, list[int]] = {}
+        for position, leaf in enumerate(leaves):
+            for name in () if leaf.is_open else dict.fromkeys(leaf.names):
+                self._by_name.setdefault(name, []).append(position)
+
+    def resolve(self, declared: Sequence[str]) -> Resolution:
+        """Resolve the names of a config, given in its order."""
+        found = [self._resolve_one(name) for name in declared]
+        if self._follow_order(found):
+            targets: list[Target | None] = [self._at_place(place) for place in range(len(declared))]
+            errors, warnings = self._too_many(declared), [self._taken_in_order(declared, targets)]
+        else:
+            targets = [it if isinstance(it, Target) else None for it in found]
+            pairs = zip(declared, found, strict=True)
+            errors = _shortened([it or self._unknown(name) for name, it in pairs if not isinstance(it, Target)])
+            warnings = []
+        errors += _repeated(declared)
+        errors += self._named_twice(declared, targets)
+        return Resolution(tuple(targets), tuple(errors), tuple(warnings))
+
+    def inventory(self) -> str:
+        """Say which leaves the model has."""
+        labels = [leaf.label for leaf in self._leaves]
+        noun = self._direction.noun
+        return f"the {noun}s of the model are {listed(labels)}" if labels else f"the model has no {noun}s"
+
+    def _resolve_one(self, name: str) -> Target | str | None:
+        """Return the target of a name, or what is wrong with it, or None for one that means nothing."""
+        exact = [self._target(position) for position in self._by_name.get(name, ())]
+        indexed = _INDEXED.fullmatch(name)
+        if not exact and indexed and (keyed := self._with_bare_key(indexed[1])) is not None:
+            return keyed
+        by_index = self._resolve_indexed(name, indexed[1], int(indexed[2])) if indexed else None
+        targets = list(dict.fromkeys([*exact, *([by_index] if isinstance(by_index, Target) else [])]))
+        if len(targets) > 1:
+            return (
+                f"{name!r} can mean {' or '.join(map(self._label, targets))}: expected a name that only one of them has"
+            )
+        if targets:
+            return targets[0]
+        if by_index is not None:
+            return by_index
+        return self._container(name) or self._resolve_open(name) or self._out_of_range(name) or self._wrong_path(name)
+
+    def _resolve_indexed(self, name: str, text: str, index: int) -> Target | str | None:
+        """Resolve `<text>__<index>`; None where there is no leaf of that index."""
+        position = self._at_index.get(index)
+        if text in self._owners:
+            return self._resolve_owned(name, text, index, position)
+        if text == self._direction.opposite.value:
+            return f"{name!r} names an {self._direction.opposite.noun}, but is declared as an {self._direction.noun}"
+        return self._target(position) if position is not None else self._beyond(index)
+
+    def _with_bare_key(self, key: str) -> Target | None:
+        """Return the entry of the only dictionary argument that has this key."""
+        positions = (
+            position for position, leaf in enumerate(self._leaves) if leaf.bare_key == key and not leaf.is_open
+        )
+        return next(map(self._target, positions), None)
+
+    def _resolve_owned(self, name: str, owner: str, index: int, position: int | None) -> Target | str | None:
+        """Resolve `<owner>__<index>`, where text and index must mean the same."""
+        own = [leaf for leaf in self._leaves if leaf.owner == owner]
+        if position is not None and self._leaves[position].owner == owner:
+            return self._target(position)
+        if position is None and any(leaf.index is None for leaf in own):
+            return self._beyond(index)
+        what = self._leaves[position].label if position is not None else "out of range"
+        return (
+            f"{name!r} contradicts itself: '{owner}' is {listed([leaf.label for leaf in own])}, and index {index} is "
+            f"{what}; write the one that is meant"
+        )
+
+    def _beyond(self, index: int) -> Target | None:
+        """Return what an index means that is not known to be that of a leaf: of a result, one may have it."""
+        is_possible = self._direction is Direction.OUTPUT and index not in self._at_index
+        is_possible = is_possible and (self._has_more or index < len(self._leaves))
+        return Target(None, LeafPath("RESULT"), index) if is_possible else None
+
+    def _target(self, position: int) -> Target:
+        return Target(position, self._leaves[position].path)
+
+    def _label(self, target: Target) -> str:
+        return f"index {target.index}" if target.position is None else self._leaves[target.position].label
+
+    def _container(self, name: str) -> str | None:
+        """Return the error on the name of what holds leaves: an argument that is a dictionary, a part of the result."""
+        indexed = _INDEXED.fullmatch(name)
+        below = [
+            leaf.label
+            for leaf in self._leaves
+            if any(known.startswith(f"{name}[") for known in leaf.names)
+            or (indexed is not None and self._means_dictionary(indexed[1], int(indexed[2]), leaf))
+        ]
+        if not below:
+            return None
+        return f"{name!r} is a container and not a tensor: expected one of its leaves, {listed(below)}"
+
+    def _means_dictionary(self, text: str, index: int, entry: LeafNames) -> bool:
+        """Return whether `<text>__<index>` means the argument of an entry, and not any key of it."""
+        is_key = entry.bare_key is not None and any(leaf.bare_key == ANY_KEY for leaf in self._leaves)
+        return entry.owner_index == index and (not is_key or text in (self._direction.value, entry.owner))
+
+    def _resolve_open(self, name: str) -> Target | None:
+        """Resolve a name that completes the path of an open leaf, or goes on below an opaque one."""
+        indexed = _INDEXED.fullmatch(name)
+        if indexed is not None and indexed[1] == self._direction.value:
+            return None  # an index that is too high, and not a key
+        for position, leaf in enumerate(self._leaves):
+            for known in leaf.names:
+                if leaf.is_open and (segments := match(known, name)) is not None:
+                    return Target(position, _completed(leaf.path, segments))
+                if position in self._opaque and (below := _segments_below(known, name)):
+                    return Target(position, LeafPath(leaf.path.root, (*leaf.path.segments, *below)))
+        return None
+
+    def _out_of_range(self, name: str) -> str | None:
+        indexed = _INDEXED.fullmatch(name)
+        if indexed is None:
+            return None
+        count, noun = len(self._leaves), self._direction.noun
+        if self._direction is Direction.INPUT:  # the entries of a dictionary have no indices of their own
+            indices = [index for leaf in self._leaves for index in (leaf.index, leaf.owner_index) if index is not None]
+            count = max(indices, default=-1) + 1
+        return f"{name!r} is out of range: the number of {noun}s is {count}, counted from 0{self._suggestion(name)}"
+
+    def _wrong_path(self, name: str) -> str | None:
+        """Return the error on what looks like a path; None for a plain name."""
+        error = misspelling(name, self._direction)
+        if error is not None:
+            return f"{error}{self._suggestion(name)}"
+        if not any(mark in name for mark in "[]") and name != "RESULT":
+            return None
+        return f"unknown {self._direction.noun} {name!r}{self._what_is_there(name)}{self._suggestion(name)}"
+
+    def _what_is_there(self, name: str) -> str:
+        """Say where a path leaves the tree: at which leaf, or among which parts."""
+        prefix = name
+        while "[" in prefix:
+            prefix = prefix[: prefix.rindex("[")]
+            if prefix in self._by_name:
+                return f": {prefix} is a leaf"
+            parts = [
+                known[len(prefix) + 1 :].partition("]")[0]
+                for leaf in self._leaves
+                for known in leaf.names
+                if known.startswith(f"{prefix}[")
+            ]
+            if parts:
+                return f": {prefix} has {listed([f'[{part}]' for part in dict.fromkeys(parts)])}"
+        return ""
+
+    def _unknown(self, name: str) -> str:
+        return f"unknown {self._direction.noun} {name!r}{self._suggestion(name)}"
+
+    def _suggestion(self, name: str) -> str:
+        """Suggest by meaning before spelling: a slip put right, a leaf whose own word this is, the nearest name."""
+        known = [text for leaf in self._leaves for text in leaf.names if ANY_KEY not in text and ANY_INDEX not in text]
+        bare = respelled(name, self._direction)
+        if bare != name and isinstance(self._resolve_one(bare), Target):
+            return f"; did you mean '{bare}'?"
+        word = (indexed[1] if (indexed := _INDEXED.fullmatch(bare)) else bare).casefold()
+        meant = [leaf.names[0] for leaf in self._leaves if word in map(str.casefold, _words(leaf))]
+        likely = meant[0] if len(meant) == 1 else nearest(bare, known)
+        return f"; did you mean '{likely}'?" if likely is not None else ""
+
+    def _follow_order(self, found: Sequence[Target | str | None]) -> bool:
+        """Return whether rule 4 holds."""
+        if self._in_order is None or not found or any(isinstance(it, str) for it in found) or all(found):
+            return False
+        if not any(found):
+            return True
+        is_complete = len(found) == len(self._in_order) and not self._has_more
+        return is_complete and all(it in (None, self._at_place(place)) for place, it in enumerate(found))
+
+    def _at_place(self, place: int) -> Target | None:
+        order = self._in_order or ()
+        if place < len(order) and self._leaves[order[place]].index is not None:
+            return self._target(order[place])
+        return self._beyond(place)
+
+    def _too_many(self, declared: Sequence[str]) -> list[str]:
+        if self._at_place(len(declared) - 1) is not None:
+            return []
+        noun, count = self._direction.noun, len(self._in_order or ())
+        verb = "takes" if self._direction is Direction.INPUT else "returns"
+        return [f"the number of declared {noun}s is {len(declared)}, but the model {verb} {count}"]
+
+    def _taken_in_order(self, declared: Sequence[str], targets: Sequence[Target | None]) -> str:
+        unknown = listed([repr(name) for name in declared if self._resolve_one(name) is None])
+        pairs = [f"'{name}' is {self._label(target)}" for name, target in zip(declared, targets, strict=True) if target]
+        noun = self._direction.noun
+        return f"the model has no {noun} named {unknown}: the order of the config decides, so {listed(pairs)}"
+
+    def _named_twice(self, declared: Sequence[str], targets: Iterable[Target | None]) -> Iterator[str]:
+        names_of: dict[Target, list[str]] = {}
+        for name, target in dict(zip(declared, targets, strict=True)).items():
+            if target is not None:
+                names_of.setdefault(target, []).append(name)
+        for target, names in names_of.items():
+            if len(names) > 1:
+                yield (
+                    f"{' and '.join(map(repr, names))} name one and the same {self._direction.noun} "
+                    f"{self._label(target)}: expected one tensor for it"
+                )
+
+
+def _completed(path: LeafPath, segments: Sequence[str]) -> LeafPath:
+    """Put keys and indices in the place of `<key>` and `<index>`."""
+    given = iter(segments)
+    return LeafPath(path.root, tuple(next(given) if it in (ANY_KEY, ANY_INDEX) else it for it in path.segments))
+
+
+def _segments_below(container: str, name: str) -> list[str]:
+    """Return the segments by which a name goes on after that of a container; none where it does not."""
+    if not name.startswith(f"{container}[") or not re.fullmatch(r"(\[[^\[\]]*\])+", name[len(container) :]):
+        return []
+    return re.findall(r"\[([^\[\]]*)\]", name[len(container) :])
+
+
+def _words(leaf: LeafNames) -> Iterator[str]:
+    """Yield what a leaf is called where names carry no path: its argument, its key, its field."""
+    if leaf.owner is not None:
+        yield leaf.owner
+    yield from (segment for segment in leaf.path.segments[-1:] if not segment.isdecimal())
+    yield from (name for name in leaf.names if "[" not in name)
+
+
+def _shortened(unknown: Sequence[str]) -> list[str]:
+    """Return the first sentences, and how many more there are."""
+    more = len(unknown) - _UNKNOWN_NAMES_EXPLAINED
+    return [*unknown[:_UNKNOWN_NAMES_EXPLAINED], *([f"{more} more names are unknown"] if more > 0 else [])]
+
+
+def _repeated(declared: Sequence[str]) -> list[str]:
+    return [
+        f"{name!r} is declared {count} times: expected one tensor of that name"
+        for name, count in Counter(declared).items()
+        if count > 1
+    ]

@@ -1,0 +1,158 @@
+"""The planned outputs in the result of a call: found by path or by index, and made tensors or lists of strings."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from triton_pytorch.contract.leaves import Leaf, ValueKind
+from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName
+from triton_pytorch.method_calls.results import UNKNOWN, LeafType, ResultType
+from triton_pytorch.model_config.errors import ModelRunError
+from triton_pytorch.model_config.suggestions import listed
+
+# What an answer has for a planned output, or why it has nothing.
+Output = torch.Tensor | list[str] | ModelRunError | None
+
+_DTYPES: dict[type, torch.dtype] = {
+    bool: torch.bool,
+    int: torch.int64,
+    float: torch.float64,
+    complex: torch.complex128,
+}
+
+
+class _AbsentError(Exception):
+    """A part of a result that is not there; the text says what is there."""
+
+
+class ResultReader:
+    """Finds the planned outputs of one model in the results of its calls."""
+
+    def __init__(self, leaves: Sequence[Leaf], result: ResultType) -> None:
+        self._outputs = [_output_of(leaf) for leaf in leaves]
+        self._result = result
+        self._has_indices = any(leaf.is_by_index for leaf in leaves)
+
+    def read(self, result: Any) -> list[Output]:
+        """Return each planned output, or why this answer lacks it."""
+        leaves = list(_leaves(result, self._result)) if self._has_indices else ()
+        return [output.read(result, leaves) for output in self._outputs]
+
+
+def _output_of(leaf: Leaf) -> "_Output":
+    is_strings = leaf.kind is ValueKind.STRINGS
+    if leaf.is_by_index and leaf.names.index is not None:
+        return _Output(str(leaf), OrdinalName(Direction.OUTPUT, leaf.names.index), is_strings)
+    return _Output(str(leaf), leaf.path, is_strings)
+
+
+@dataclass(frozen=True, slots=True)
+class _Output:
+    """A planned output, by the name that the config declares."""
+
+    name: str
+    source: LeafPath | OrdinalName
+    is_strings: bool
+
+    @property
+    def _label(self) -> str:
+        source = "" if self.name == str(self.source) else f" ({self.source})"
+        return f"output '{self.name}'{source}"
+
+    def read(self, result: Any, leaves: Sequence[Any]) -> Output:
+        """Return this output of a result; its leaves are needed only where the output has no path."""
+        try:
+            value = _at_path(result, self.source) if isinstance(self.source, LeafPath) else _at(leaves, self.source)
+        except _AbsentError as error:
+            return ModelRunError(f"{self._label} is not in this answer: {error}")
+        return self._strings(value) if self.is_strings else self._tensor(value)
+
+    def _tensor(self, value: Any) -> Output:
+        if value is None or isinstance(value, torch.Tensor):
+            return value
+        if type(value) in _DTYPES:
+            return torch.tensor(value, dtype=_DTYPES[type(value)])
+        return self._unexpected(value, "a tensor or a number")
+
+    def _strings(self, value: Any) -> Output:
+        if value is None or _is_strings(value, or_empty=True):
+            strings: list[str] | None = value
+            return strings
+        return [value] if isinstance(value, str) else self._unexpected(value, "strings, as it is TYPE_STRING")
+
+    def _unexpected(self, value: Any, expected: str) -> ModelRunError:
+        return ModelRunError(f"{self._label} is {_described(value)} in this answer: expected {expected}")
+
+
+def _leaves(value: Any, expected: ResultType) -> Iterator[Any]:
+    """Yield the leaves of a result, or of a part of it, in order; only its type can tell of which an empty list is."""
+    if _is_strings(value, or_empty=isinstance(expected, LeafType) and expected.kind is ValueKind.STRINGS):
+        yield value
+    elif isinstance(value, dict):
+        for key, part in value.items():
+            yield from _leaves(part, _part_type(expected, str(key)))
+    elif isinstance(value, (list, tuple)):
+        for index, part in enumerate(value):
+            yield from _leaves(part, _part_type(expected, str(index)))
+    else:
+        yield value
+
+
+def _part_type(whole: ResultType, segment: str) -> ResultType:
+    if isinstance(whole, LeafType):
+        return UNKNOWN
+    if whole.children is None:
+        return whole.element or UNKNOWN
+    return dict(whole.children).get(segment, UNKNOWN)
+
+
+def _at(leaves: Sequence[Any], name: OrdinalName) -> Any:
+    if name.index < len(leaves):
+        return leaves[name.index]
+    raise _AbsentError(f"the number of outputs is {len(leaves)}, counted from 0")
+
+
+def _at_path(result: Any, path: LeafPath) -> Any:
+    value = result
+    for depth, segment in enumerate(path.segments):
+        try:
+            value = _part(value, segment)
+        except _AbsentError as error:
+            raise _AbsentError(f"{LeafPath(path.root, path.segments[:depth])} {error}") from error
+    return value
+
+
+def _part(whole: Any, segment: str) -> Any:
+    if isinstance(whole, dict):
+        if segment in whole:
+            return whole[segment]
+        by_text = {str(key): part for key, part in whole.items()}  # keys can be numbers
+        if segment in by_text:
+            return by_text[segment]
+    elif isinstance(whole, (list, tuple)) and segment.isdecimal():
+        index = int(segment)
+        if index < len(whole) and not _is_strings(whole, or_empty=False):
+            return whole[index]
+    raise _AbsentError(f"is {_described(whole)}")
+
+
+def _is_strings(value: Any, *, or_empty: bool) -> bool:
+    return isinstance(value, list) and (isinstance(value[0], str) if value else or_empty)
+
+
+def _described(value: Any) -> str:
+    """Say what a part of a result is."""
+    if isinstance(value, dict):
+        return f"a dictionary with the keys {listed([str(key) for key in value])}" if value else "an empty dictionary"
+    if isinstance(value, (list, tuple)):
+        of_strings = " of strings" if _is_strings(value, or_empty=False) else ""
+        return f"a {type(value).__name__}{of_strings} with {_counted(len(value), 'element')}"
+    if isinstance(value, torch.Tensor):
+        return "a tensor"
+    return {str: "a string", type(None): "None"}.get(type(value), f"a value of type {type(value).__name__}")
+
+
+def _counted(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"

@@ -1,0 +1,363 @@
+"""A config is bound to a signature, or everything that can be known to be wrong is told at once."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+import torch
+
+from triton_pytorch.contract.binding import bind
+from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
+from triton_pytorch.contract.plan import Plan
+from triton_pytorch.contract.shape_rules import Rule
+from triton_pytorch.contract.signature import Signature
+from triton_pytorch.contract.sizes import dynamic_size, size_of
+from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.model_config.configuration import ModelConfig, read_config
+from triton_pytorch.model_config.errors import ConfigError, NamingError
+from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.leaves import argument, entry, keyword, packaged, part, positional
+
+BATCH = Dimension(dynamic_size("s1"), 1, 64)
+THREE = Dimension(size_of(3), 3, 3)
+LENGTH = Dimension(dynamic_size("s2"), 1, may_be_empty=True)
+INPUTS = (
+    positional(0, dtype="float32", shape=(BATCH, THREE)),
+    keyword("mask", 1, dtype="bool", shape=(BATCH, LENGTH)),
+)
+OUTPUTS = tuple(packaged(LeafPath("RESULT", (key,)), index) for index, key in enumerate("ab"))
+SIGNATURE = Signature(INPUTS, OUTPUTS)
+MASK, X = tensor_config("KWARGS[mask]", torch.bool, (-1,)), tensor_config("INPUT__0", dims=(3,))
+B = tensor_config("OUTPUT__1")
+REMEDY = ": set the parameter ALLOW_EMPTY_INPUTS if it is made for empty ones"
+
+
+def config(inputs: list[Any], outputs: list[Any], max_batch_size: int = 8, **more: Any) -> ModelConfig:
+    document = model_config(inputs, outputs, max_batch_size=max_batch_size, **more)
+    return read_config(json.dumps({"name": "m", **document}))
+
+
+def with_inputs(*inputs: Leaf) -> Signature:
+    return replace(SIGNATURE, inputs=inputs)
+
+
+def errors(declared: ModelConfig, signature: Signature = SIGNATURE, kind: type[ConfigError] = ConfigError) -> str:
+    with pytest.raises(kind) as caught:
+        bind(declared, signature)
+    assert type(caught.value) is kind
+    return str(caught.value)
+
+
+def broken(rules: Sequence[Rule], *shapes: tuple[int, ...] | None) -> list[str]:
+    return [sentence for rule in rules if (sentence := rule(shapes)) is not None]
+
+
+def positions(plan: Plan) -> tuple[list[int], list[int], list[int]]:
+    """Return the positions of inputs, batch inputs and outputs, each in the order of the config."""
+    planned = (plan.inputs, plan.batch_inputs, plan.outputs)
+    return tuple([it.position for it in tensors] for tensors in planned)  # type: ignore[return-value, attr-defined]
+
+
+class TestPlan:
+    def test_tensors_stand_in_the_order_of_the_config(self) -> None:
+        plan = bind(config([MASK, X], [B, tensor_config("RESULT[a]")]), SIGNATURE)
+        assert positions(plan) == ([1, 0], [], [1, 0])
+        assert [planned.declared.name for planned in plan.inputs] == ["KWARGS[mask]", "INPUT__0"]
+        assert [planned.name for planned in plan.outputs] == ["OUTPUT__1", "RESULT[a]"]
+
+    def test_leaves_stand_in_the_order_of_the_signature(self) -> None:
+        leaves = bind(config([MASK, X], [B]), SIGNATURE).leaves
+        assert [str(leaf.path) for leaf in leaves.inputs] == ["ARGS[0]", "KWARGS[mask]"]
+        assert [str(leaf.path) for leaf in leaves.outputs] == ["RESULT[b]"]
+        assert [leaf.names.names[0] for leaf in (*leaves.inputs, *leaves.outputs)] == [
+            "INPUT__0",
+            "KWARGS[mask]",
+            "OUTPUT__1",
+        ]
+
+    def test_rules_for_what_the_config_leaves_open(self) -> None:
+        plan = bind(config([MASK, X], [B]), SIGNATURE)
+        assert (plan.call_rules, plan.warnings) == ((), ())
+        assert broken(plan.request_rules, (4, 3), (4, 5)) == []
+        assert broken(plan.request_rules, (4, 3), (4, 0)) == [
+            "dimension 1 of input 'KWARGS[mask]' is 0, but the model takes at least 1" + REMEDY
+        ]
+
+    def test_empty_inputs_where_the_config_allows_them(self) -> None:
+        plan = bind(config([MASK, X], [B], parameters={"ALLOW_EMPTY_INPUTS": "true"}), SIGNATURE)
+        assert broken(plan.request_rules, (4, 3), (4, 0)) == []
+
+    def test_a_batch_above_the_exporter_s_is_a_warning_for_each_input(self) -> None:
+        assert bind(config([MASK, X], [B], 65), SIGNATURE).warnings == tuple(
+            f"the config has max_batch_size: 65, but the model was exported for at most 64 rows of input '{name}'"
+            for name in ("KWARGS[mask]", "INPUT__0")
+        )
+
+    def test_a_model_that_says_nothing_is_trusted_with_any_config(self) -> None:
+        silent = with_inputs(positional(0), keyword("mask", 1))
+        plan = bind(config([MASK, tensor_config("INPUT__0", torch.int8, (1, 2))], [B]), silent)
+        assert (plan.request_rules, plan.call_rules, plan.warnings) == ((), (), ())
+
+    def test_a_scalar_without_batching(self) -> None:
+        plan = bind(config([tensor_config("INPUT__0", dims=(1,))], [B], 0), with_inputs(positional(0, shape=())))
+        assert plan.inputs[0].is_scalar
+
+
+class TestErrors:
+    def test_all_come_together(self) -> None:
+        wrong = [
+            tensor_config("KWARGS[mask]", torch.uint8, (-1, -1)),
+            tensor_config("INPUT__0", torch.float64, (4,), optional=True),
+        ]
+        assert errors(config(wrong, [tensor_config("RESULT[c]")])) == (
+            "Unknown output 'RESULT[c]': RESULT has [a], [b]; did you mean 'RESULT[b]'?"
+            " The outputs of the model are RESULT[a] (OUTPUT__0), RESULT[b] (OUTPUT__1)."
+            " Input 'KWARGS[mask]' is declared TYPE_UINT8, but the model takes TYPE_BOOL."
+            " Input 'KWARGS[mask]' is declared with dims [-1, -1] after the batch dimension, but the model takes"
+            " 2 dimensions, [s1, s2]: leave the batch dimension out of dims, or set max_batch_size: 0."
+            " Input 'INPUT__0' is optional, but the model has no default for it: remove `optional: true`."
+            " Input 'INPUT__0' is declared TYPE_FP64, but the model takes TYPE_FP32."
+            " Dimension 1 of input 'INPUT__0' is declared 4, but the model takes 3 in [s1, 3]."
+        )
+
+    def test_a_single_one_is_one_sentence(self) -> None:
+        assert errors(config([MASK, {**X, "optional": True}], [B])) == (
+            "input 'INPUT__0' is optional, but the model has no default for it: remove `optional: true`"
+        )
+
+    def test_names_alone_are_naming_errors_of_both_directions(self) -> None:
+        text = errors(config([MASK, tensor_config("INPUT__7")], [tensor_config("RESULT[c]")]), kind=NamingError)
+        assert "'INPUT__7' is out of range" in text
+        assert "no tensor for ARGS[0] (INPUT__0): every input needs one" in text
+        assert "Unknown output 'RESULT[c]'" in text
+
+    def test_a_config_without_outputs(self) -> None:
+        text = errors(config([MASK, X], []))
+        assert text.endswith(
+            "declares no output, so that nothing would be answered: the model has RESULT[a] (OUTPUT__0),"
+            " RESULT[b] (OUTPUT__1)"
+        )
+
+    def test_a_batch_without_inputs(self) -> None:
+        text = errors(config([], [B]), with_inputs())
+        assert text.endswith("declares no input, so that no request has a number of rows: set max_batch_size: 0")
+
+    def test_sizes_that_contradict_each_other(self) -> None:
+        square = with_inputs(*(replace(leaf, shape=(LENGTH, LENGTH)) for leaf in INPUTS))
+        tensors = [tensor_config("KWARGS[mask]", torch.bool, (4, 4)), tensor_config("INPUT__0", dims=(5, 4))]
+        assert errors(config(tensors, [B], 0), square) == (
+            "dimension 0 of input 'INPUT__0' is 5, but the model takes 4 (s2) there, "
+            "since dimension 0 of input 'KWARGS[mask]' is 4 (s2)"
+        )
+
+    def test_strings_where_the_model_takes_tensors(self) -> None:
+        words = {"name": "INPUT__0", "data_type": "TYPE_STRING", "dims": [3]}
+        assert errors(config([MASK, words], [B])) == (
+            "input 'INPUT__0' is declared TYPE_STRING, but the model takes a tensor there: declare TYPE_FP32"
+        )
+
+
+class TestRagged:
+    """Values of any length, flat, with where each request ends, and a number for each row."""
+
+    ROWS = Dimension(dynamic_size("s0"), 1)
+    LEAVES = (
+        keyword("values", 0, dtype="float32", shape=(LENGTH,)),
+        keyword("ends", 1, dtype="int32", shape=(Dimension(dynamic_size("s1"), 1),)),
+        keyword("counts", 2, dtype="int32", shape=(ROWS,)),
+        keyword("scale", 3, dtype="float32", shape=(ROWS, Dimension(size_of(1), 1, 1))),
+    )
+    VALUES = tensor_config("KWARGS[values]", allow_ragged_batch=True)
+    SCALE = tensor_config("KWARGS[scale]", dims=(1,))
+
+    @staticmethod
+    def counted(kind: str, *targets: str, data_type: str = "TYPE_INT32") -> Any:
+        names = {"target_name": list(targets), "source_input": ["KWARGS[values]"]}
+        return {"kind": kind, "data_type": data_type, **names}
+
+    def config(self, *batch_inputs: Any, scale: Any = SCALE, **more: Any) -> ModelConfig:
+        return config([scale, self.VALUES], [B], batch_input=list(batch_inputs), **more)
+
+    def both(self) -> list[Any]:
+        ends = self.counted("BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", "INPUT__1")
+        return [self.counted("BATCH_ELEMENT_COUNT", "KWARGS[counts]"), ends]
+
+    def test_plan(self) -> None:
+        plan = bind(self.config(*self.both()), with_inputs(*self.LEAVES))
+        assert positions(plan) == ([3, 0], [2, 1], [0])
+        assert [made.source_position for made in plan.batch_inputs] == [0, 0]
+        assert broken(plan.request_rules, (1, 7), None, None, (1, 1)) == []
+        assert broken(plan.call_rules, (7,), (4,), (3,), (3, 1)) == []
+        (other,) = broken(plan.call_rules, (7,), (3,), (2,), (3, 1))  # of two requests, one with two rows
+        assert other.startswith("dimension 0 of input 'KWARGS[counts]' is 2, but the model takes 3 (s0) there, since")
+
+    def test_an_empty_request_is_refused_unless_the_config_allows_it(self) -> None:
+        plan = bind(self.config(*self.both()), with_inputs(*self.LEAVES))
+        assert broken(plan.request_rules, (1, 0), None, None, (1, 1)) == [
+            "input 'KWARGS[values]' has no elements, but the model takes at least 1" + REMEDY
+        ]
+        allowed = self.config(*self.both(), parameters={"ALLOW_EMPTY_INPUTS": "1"})
+        assert broken(bind(allowed, with_inputs(*self.LEAVES)).request_rules, (1, 0), None, None, (1, 1)) == []
+
+    def test_a_leaf_that_nobody_fills_and_one_that_two_do(self) -> None:
+        twice = self.counted("BATCH_ELEMENT_COUNT", "KWARGS[counts]", "INPUT__2")
+        text = errors(self.config(twice), with_inputs(*self.LEAVES), NamingError)
+        assert "'KWARGS[counts]' and 'INPUT__2' name one and the same input KWARGS[counts]" in text
+        assert "no tensor for KWARGS[ends] (INPUT__1)" in text
+
+    def test_errors_of_batch_inputs_come_with_the_others(self) -> None:
+        ends = self.counted("BATCH_ITEM_SHAPE", "KWARGS[ends]", data_type="TYPE_FP32")
+        counts = self.counted("BATCH_ELEMENT_COUNT", "KWARGS[counts]")
+        scale = {**self.SCALE, "allow_ragged_batch": True}
+        assert errors(self.config(counts, ends, scale=scale), with_inputs(*self.LEAVES)) == (
+            "Input 'KWARGS[scale]' is ragged, so that all requests arrive flat, in 1 dimension, but the model takes 2"
+            " dimensions, [s0, 1]: export a model that takes it flat, or remove `allow_ragged_batch: true`."
+            " Input 'KWARGS[ends]' is declared TYPE_FP32, but the model takes TYPE_INT32."
+            " Input 'KWARGS[ends]' is made by batch_input of kind BATCH_ITEM_SHAPE, which has 2 dimensions, but the"
+            " model takes 1 dimension, [s1]."
+        )
+
+
+class TestDefaults:
+    """The mask has a default, as arguments of callables can have."""
+
+    DEFAULT = with_inputs(INPUTS[0], replace(INPUTS[1], has_default=True))
+
+    def test_it_need_not_be_declared(self) -> None:
+        plan = bind(config([X], [B]), self.DEFAULT)
+        assert [str(leaf.path) for leaf in plan.leaves.inputs] == ["ARGS[0]"]
+
+    def test_it_may_be_optional(self) -> None:
+        plan = bind(config([{**MASK, "optional": True}, X], [B]), self.DEFAULT)
+        assert positions(plan)[0] == [1, 0]
+        assert broken(plan.request_rules, (4, 3), None) == []
+        assert len(broken(plan.request_rules, (4, 3), (4, 0))) == 1
+
+    def test_all_others_must_be_there(self) -> None:
+        text = errors(config([MASK], [B]), self.DEFAULT, NamingError)
+        assert "no tensor for ARGS[0] (INPUT__0): every input needs one" in text
+
+
+WORDS = argument("words", 1, ValueKind.STRINGS, type="List[str]")
+POWER = argument("power", 2, ValueKind.OTHER, type="int", has_default=True)
+SIZES = argument("sizes", 2, ValueKind.OTHER, type="List[int]")
+CALLABLE = Signature((argument("x", 0), WORDS), (part(index=0),), follows_config_order=True)
+STRING = {"data_type": "TYPE_STRING", "dims": [-1]}
+Y = tensor_config("RESULT")
+
+
+class TestCallables:
+    def test_arguments_that_no_request_can_send(self) -> None:
+        x, power = tensor_config("x"), tensor_config("power")
+        signature = replace(CALLABLE, inputs=(argument("x", 0), POWER))
+        assert errors(config([x, power], [Y], 0), signature) == (
+            "input 'power' is argument 'power' of type int, which no request can send: remove it from the config, and "
+            "its default applies"
+        )
+        text = errors(config([x], [Y], 0), replace(CALLABLE, inputs=(argument("x", 0), SIZES)), NamingError)
+        assert text.startswith(
+            "Argument 'sizes' is of type List[int] and has no default, but requests can send only Tensor, "
+        )
+
+    @pytest.mark.parametrize(
+        ("words", "max_batch_size", "error"),
+        [
+            ({}, 0, None),
+            ({"dims": [1], "reshape": {"shape": []}}, 8, None),
+            (
+                {"data_type": "TYPE_FP32"},
+                0,
+                "is declared TYPE_FP32, but the model takes List[str]: declare TYPE_STRING",
+            ),
+            (
+                {"dims": [2, 3]},
+                0,
+                "is TYPE_STRING with dims [2, 3], but a list of strings has one dimension: declare dims",
+            ),
+            (
+                {"dims": [1]},
+                8,
+                "is TYPE_STRING with dims [1] after the batch dimension, but a list of strings has one dime",
+            ),
+        ],
+    )
+    def test_strings(self, words: dict[str, Any], max_batch_size: int, error: str | None) -> None:
+        declared = config([tensor_config("x"), {"name": "words", **STRING, **words}], [Y], max_batch_size)
+        if error is None:
+            bind(declared, CALLABLE)
+        else:
+            assert errors(declared, CALLABLE).startswith(f"input 'words' {error}")
+
+    @pytest.mark.parametrize(
+        ("data_type", "leaf", "error"),
+        [
+            (
+                "TYPE_STRING",
+                part(index=0),
+                "is declared TYPE_STRING, but the model returns Tensor: declare the data type of",
+            ),
+            (
+                "TYPE_FP32",
+                part(index=0, kind=ValueKind.STRINGS, type="List[str]"),
+                "returns List[str]: declare TYPE_STRING",
+            ),
+            ("TYPE_FP32", part(index=0, kind=ValueKind.NUMBER, dtype="int64", type="int"), "int: declare TYPE_INT64"),
+            ("TYPE_FP32", part(index=0, kind=ValueKind.NUMBER, dtype="complex128", type="complex"), "remove it, since"),
+            (
+                "TYPE_FP32",
+                part(index=0, kind=ValueKind.NONE, type="NoneType"),
+                "is always None: remove it from the config",
+            ),
+        ],
+    )
+    def test_values_of_outputs(self, data_type: str, leaf: Leaf, error: str) -> None:
+        declared = config([tensor_config("x")], [{"name": "RESULT", "data_type": data_type, "dims": [-1]}], 0)
+        text = errors(declared, replace(CALLABLE, inputs=(argument("x", 0),), outputs=(leaf,)))
+        assert text.startswith("output 'RESULT' is")
+        assert error in text
+
+    @pytest.mark.parametrize(
+        ("data_type", "kind"), [("TYPE_STRING", ValueKind.STRINGS), ("TYPE_FP32", ValueKind.TENSOR)]
+    )
+    def test_the_config_decides_what_the_model_does_not_say(self, data_type: str, kind: ValueKind) -> None:
+        unknown = Signature((), (part(kind=ValueKind.UNKNOWN),), has_open_result=True, follows_config_order=True)
+        names = ("RESULT[0]", "a__4", "RESULT")
+        declared = config([], [{"name": name, "data_type": data_type, "dims": [-1]} for name in names], 0)
+        plan = bind(declared, unknown)
+        assert [leaf.kind for leaf in plan.leaves.outputs] == [kind] * 3
+        assert [leaf.is_by_index for leaf in plan.leaves.outputs] == [False, False, True]
+        assert [planned.position for planned in plan.outputs] == [0, 2, 1]
+
+    def test_keys_stand_in_the_order_of_the_config(self) -> None:
+        signature = replace(CALLABLE, inputs=(entry("options", 0, "<key>"), argument("x", 1)))
+        plan = bind(config([tensor_config(name) for name in ("x", "b", "a")], [Y], 0), signature)
+        assert [str(leaf.path) for leaf in plan.leaves.inputs] == [
+            "KWARGS[options][b]",
+            "KWARGS[options][a]",
+            "KWARGS[x]",
+        ]
+        assert positions(plan)[0] == [2, 0, 1]
+
+    @pytest.mark.parametrize(
+        ("leaves", "missing"),
+        [
+            ([entry("options", 0, "a"), entry("options", 0, "b", has_default=True)], "options[a]"),
+            ([entry("options", 0, "<key>")], "options[<key>]"),
+            ([entry("options", 0, "a", owner_has_default=True)], None),
+            ([entry("options", 0, "<key>", owner_has_default=True)], None),
+        ],
+    )
+    def test_entries_that_must_be_declared(self, leaves: list[Leaf], missing: str | None) -> None:
+        signature = replace(CALLABLE, inputs=(*leaves, argument("x", 1)))
+        declared = config([tensor_config("x")], [Y], 0)
+        if missing is None:
+            assert len(bind(declared, signature).leaves.inputs) == 1
+        else:
+            assert f"no tensor for {missing}: every input needs one" in errors(declared, signature, NamingError)
+
+    def test_of_a_dictionary_that_is_declared_no_needed_entry_may_lack(self) -> None:
+        leaves = [entry("options", 0, key, owner_has_default=True) for key in "ab"]
+        text = errors(config([tensor_config("a")], [Y], 0), replace(CALLABLE, inputs=tuple(leaves)), NamingError)
+        assert "no tensor for options[b]" in text
