@@ -1,4 +1,4 @@
-"""Strings cross unchanged, merged or not, and one that is no text fails its own request only."""
+"""Strings cross unchanged, merged or not, and one that is not valid text fails its own request only."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,26 +47,26 @@ def answered(answer: Any) -> list[bytes]:
 WORDS = [[b"abc"], [b"", "h\u00e9\u20ac".encode()], [b"z" * 1_000_000, b"a\x00b", b"x"]]
 
 
-def test_each_request_of_a_batch_gets_its_own_strings() -> None:
+def test_merged_requests_get_their_own_strings() -> None:
     served = a_loop()
-    for _ in range(2):  # the first time nobody shares a call
-        answers = served.execute(*[a_request(served, words) for words in WORDS])
-        for words, answer in zip(WORDS, answers, strict=True):
-            assert answered(answer) == [word.decode()[::-1].encode() for word in words]
-            assert answer["OUTPUT__1"].tolist() == [[2.0 * (index + 10 * len(words))] for index in range(len(words))]
-    assert served.model.calls == [1, 2, 3, 2, 6, 6, 6]
+    answers = served.execute(*[a_request(served, words) for words in WORDS])
+    for words, answer in zip(WORDS, answers, strict=True):
+        assert answered(answer) == [word.decode()[::-1].encode() for word in words]
+        assert answer["OUTPUT__1"].tolist() == [[2.0 * (index + 10 * len(words))] for index in range(len(words))]
+    assert served.model.calls == [6]
 
 
-def test_what_is_no_text_fails_its_own_request() -> None:
+def test_invalid_text_fails_its_own_request() -> None:
     served = a_loop()
-    served.execute(a_request(served, [b"a"]))
     answers = served.execute(*[a_request(served, words) for words in ([b"ab"], [b"cd", b"\xff"], [b"ef"])])
-    assert answers[1] == ("INVALID_ARG: model 'm': string 1 of input 'INPUT__0' is no UTF-8 (invalid start byte)")
+    assert answers[1] == (
+        "INVALID_ARG: model 'm': string 1 of input 'INPUT__0' is not valid UTF-8 (invalid start byte)"
+    )
     assert [answered(answers[index]) for index in (0, 2)] == [[b"ba"], [b"fe"]]
 
 
 @pytest.mark.parametrize("words", [[], [b"one"], [b"one", b"two"]])
-def test_without_batching_there_are_as_many_as_there_are(words: list[bytes]) -> None:
+def test_strings_without_batching(words: list[bytes]) -> None:
     served = a_loop(lambda words, x: [[*words, "more"], torch.zeros(1)], ANY, max_batch_size=0)
     request = a_request(served, words)
     (answer,) = served.execute(request)
@@ -79,7 +79,7 @@ def test_strings_of_several_dimensions_are_refused() -> None:
     request.inputs()[-1].data = np.array([[b"one", b"two"]], dtype=np.object_)
     (answer,) = served.execute(request)
     assert answer == (
-        "INVALID_ARG: model 'm': input 'INPUT__0' has shape [1, 2], but strings have one dimension to this model"
+        "INVALID_ARG: model 'm': input 'INPUT__0' has shape [1, 2], but the model takes strings in one dimension"
     )
 
 
@@ -92,13 +92,13 @@ def test_strings_of_several_dimensions_are_refused() -> None:
         (lambda words, x: [None, x], "output 'OUTPUT__0' is None in this answer"),
     ],
 )
-def test_what_is_not_as_declared_is_refused(function: Any, sentence: str) -> None:
+def test_strings_that_are_not_as_declared(function: Any, sentence: str) -> None:
     served = a_loop(function)
     (answer,) = served.execute(a_request(served, [b"one", b"two"]))
     assert sentence in answer
 
 
-def test_a_number_of_strings_that_the_config_fixes_is_held_to() -> None:
+def test_number_of_strings_fixed_by_the_config() -> None:
     served = a_loop(
         lambda words, x: [words[:1], torch.zeros(1)], {"data_type": "TYPE_STRING", "dims": [2]}, max_batch_size=0
     )
@@ -113,13 +113,13 @@ class Misreading(fake_triton.Tensor):
         super().__init__(name, np.repeat(data[:1], len(data)))
 
 
-def test_a_python_backend_that_misreads_arrays_serves_no_strings() -> None:
+def test_python_backend_that_misreads_arrays() -> None:
     check_strings_arrive(fake_triton.names())
     with pytest.raises(UnsupportedError, match=r"cannot exchange strings with numpy .*: install numpy < 2"):
         check_strings_arrive(replace(fake_triton.names(), tensor=Misreading))
 
 
-def test_only_models_with_strings_are_asked_whether_strings_arrive(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python_backend_is_checked_for_models_with_strings_only(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr("triton_pytorch.execution.loop.check_strings_arrive", lambda triton: asked.append(True))
     function_loop(lambda x: [x], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")])
