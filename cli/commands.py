@@ -1,4 +1,4 @@
-"""The table of commands, and how one is run from the shell."""
+"""The table of commands, and how the shell runs one."""
 
 import sys
 from collections.abc import Callable, Sequence
@@ -11,9 +11,9 @@ from triton_pytorch.model_config.suggestions import did_you_mean
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """One command: what it does, in half a line, and the function that takes its arguments and returns its exit code.
+    """One command: a summary for the usage text, and the function that takes its arguments and returns its exit code.
 
-    Exit codes: 0 done, 1 failed while it ran, 2 refused before it began.
+    Exit codes: 0 done, 1 failed while running, 2 not started, because of its arguments or of this machine.
     """
 
     summary: str
@@ -34,7 +34,7 @@ def run(arguments: Sequence[str]) -> int:
         return 0
     command = COMMANDS.get(name)
     if command is None:
-        return _refuse(f"'{name}' is no command{did_you_mean(name, COMMANDS)} (--help lists them)")
+        return _refuse(f"unknown command '{name}'{did_you_mean(name, COMMANDS)} (--help lists the commands)")
     try:
         return command.run(rest)
     except (BackendError, OSError) as error:

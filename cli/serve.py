@@ -12,11 +12,11 @@ from triton_pytorch.artifact_store.location import locate_store
 from triton_pytorch.artifact_store.store import Store
 from triton_pytorch.cli.serve_options import ServeOptions, parse_serve_options
 from triton_pytorch.local_server.endpoints import Endpoint, listening_obstacle
+from triton_pytorch.local_server.environment import is_changed_by_shell
 from triton_pytorch.local_server.installation import find_installation
 from triton_pytorch.local_server.python_entries import check_python_entries
 from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
 from triton_pytorch.local_server.server import Server
-from triton_pytorch.local_server.surroundings import is_changed_by_shell
 from triton_pytorch.model_config.errors import LaunchError, StoreError
 
 _POLL_S = 0.1
@@ -26,7 +26,7 @@ _STOP_TIMEOUT_S = 35.0  # tritonserver itself gives requests under way 30 s (--e
 def run(arguments: Sequence[str]) -> int:
     """Serve until SIGINT, SIGTERM or SIGHUP, then return 0; return 1 where the server ends by itself.
 
-    Raises LaunchError where `arguments` or this machine do not allow to start it.
+    Raises LaunchError where it cannot be started with these `arguments` or on this machine.
     """
     options = parse_serve_options(arguments)
     installation = find_installation()
@@ -49,12 +49,12 @@ def _check_repository(repository: Path, *, may_be_empty: bool) -> None:
     unusable = [model for model in models if is_changed_by_shell(model)]
     if unusable:
         raise LaunchError(
-            f"model directory '{repository / unusable[0]}' has a name that Triton's Python backend cannot start: "
+            f"Triton's Python backend cannot start a model with the name of directory '{repository / unusable[0]}': "
             "use letters, digits, '_', '-' and '.' only"
         )
     if not models and not may_be_empty:
         raise LaunchError(
-            f"model repository '{repository}' holds no model: it should hold a directory for each, such as "
+            f"model repository '{repository}' contains no model: each model is a directory in it, such as "
             "my_model with my_model/config.pbtxt and my_model/1/model.pt2"
         )
 
@@ -81,8 +81,8 @@ def _check_configs(repositories: Iterable[Path]) -> None:
         return
     if refused:
         raise LaunchError(
-            'this tritonserver is older than release 26.03 and takes platform: "torch_aoti" only with a backend name '
-            f"of our own: {'; '.join(config.remedy for config in refused)}"
+            'this tritonserver is older than release 26.03 and accepts platform: "torch_aoti" only for the '
+            f'backend name "pytorch_python": {"; ".join(config.remedy for config in refused)}'
         )
 
 
@@ -95,14 +95,14 @@ def _serve(options: ServeOptions) -> int:
     try:
         return _watch(server, stop_signals)
     finally:
-        _on_stop_signals(lambda _: server.kill())  # whoever asks twice does not want to wait
+        _on_stop_signals(lambda _: server.kill())  # a second signal ends it at once
         server.stop(_STOP_TIMEOUT_S)
         _sweep_store()
 
 
 def _on_stop_signals(act: Callable[[int], None]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup ignores it: leave it so
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:  # nohup's setting is kept
             signal.signal(number, lambda received, _frame: act(received))
 
 
@@ -124,7 +124,7 @@ def _watch(server: Server, stop_signals: Sequence[int]) -> int:
 
 
 def _sweep_store() -> None:
-    """Remove the unpacked packages of instances that were killed, which are many after a second Ctrl-C."""
+    """Remove the unpacked packages that killed instances have left, as after a second Ctrl-C."""
     with contextlib.suppress(StoreError):
         Store(locate_store(os.environ)).sweep()
 

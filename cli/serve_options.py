@@ -1,4 +1,4 @@
-"""The command line of `serve`: options of tritonserver, of which it understands those it has to act on itself."""
+"""The command line of `serve`: options of tritonserver, of which it interprets those that it acts on itself."""
 
 import argparse
 from collections.abc import Iterator, Sequence
@@ -32,9 +32,9 @@ class ServeOptions:
 
 
 def parse_serve_options(arguments: Sequence[str]) -> ServeOptions:
-    """Understand the arguments of `serve`; relative paths are meant from the current directory.
+    """Parse the arguments of `serve`; relative paths are relative to the current directory.
 
-    Both `--option value` and `--option=value` are taken. Raises LaunchError where an argument cannot be right; what
+    Both `--option value` and `--option=value` are accepted. Raises LaunchError for an argument that is wrong; what
     only tritonserver can judge is passed on.
     """
     known, unknown = _parser().parse_known_args(arguments)
@@ -66,7 +66,7 @@ def _refuse_near_miss(option: str) -> None:
     name = option.partition("=")[0]
     meant = nearest(name, [f"--{service}-port" for service in _DEFAULT_PORTS] + ["--model-repository"], closeness=0.85)
     if meant is not None:
-        raise LaunchError(f"there is no option {name}; did you mean {meant}?")
+        raise LaunchError(f"unknown option {name}; did you mean {meant}?")
 
 
 class _Parser(argparse.ArgumentParser):
@@ -89,7 +89,7 @@ def _parser() -> _Parser:
         action="append",
         type=_absolute,
         metavar="DIR",
-        help="the directory whose directories are models; may be repeated",
+        help="the directory that contains one directory per model; may be repeated",
     )
     for name, port in _DEFAULT_PORTS.items():
         parser.add_argument(f"--{name}-port", type=_port, metavar="N", default=port, help=f"by default {port}")
@@ -119,7 +119,7 @@ def _take_endpoints(values: dict[str, Any]) -> tuple[Endpoint, ...]:
 
 def _port(text: str) -> int:
     if not text.isdecimal() or not 1 <= int(text) <= 65535:
-        raise argparse.ArgumentTypeError(f"'{text}' is no port, a number from 1 to 65535")
+        raise argparse.ArgumentTypeError(f"'{text}' is not a port number (1 to 65535)")
     return int(text)
 
 

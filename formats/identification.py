@@ -18,7 +18,6 @@ from triton_pytorch.formats.table import (
     TRUNCATED_ARCHIVE,
     Format,
 )
-from triton_pytorch.model_config.errors import ArtifactError
 
 _HEAD_BYTES = 4096
 _ZIP_ENTRY = b"PK\x03\x04"
@@ -27,15 +26,11 @@ _PICKLE_PROTOCOL_2 = b"\x80\x02"
 
 
 def identify(file: ModelFile) -> Format:
-    """Tell the format of an open file; raises ArtifactError where it cannot be read."""
+    """Tell the format of an open file."""
     if file.archive is not None:
         return _format_of_archive([entry.filename for entry in file.archive.files])
-    try:
-        with file.path.open("rb") as opened:
-            head = opened.read(_HEAD_BYTES)
-    except OSError as error:
-        raise ArtifactError(f"'{file.path}' cannot be read: {error.strerror}") from error
-    return _format_of_plain_file(file.path, head)
+    with file.path.open("rb") as opened:
+        return _format_of_plain_file(file.path, opened.read(_HEAD_BYTES))
 
 
 def _format_of_archive(entries: Sequence[str]) -> Format:

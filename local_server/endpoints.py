@@ -1,4 +1,4 @@
-"""Where a server listens: free ports, taken ones, and whether somebody answers there."""
+"""Where a server listens: free ports, taken ports, and whether a server answers there."""
 
 import contextlib
 import socket
@@ -29,14 +29,14 @@ class Endpoint:
 
 
 def free_endpoints() -> tuple[Endpoint, ...]:
-    """Return the three services at ports of this machine that nobody listens on right now."""
-    with contextlib.ExitStack() as held:  # all at once, so that no port is found twice
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in NAMES]
+    """Return the three services at ports of this machine that are free right now."""
+    with contextlib.ExitStack() as opened:  # all at once, so that they differ
+        sockets = [opened.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in NAMES]
         return tuple(Endpoint(name, bound.getsockname()[1]) for name, bound in zip(NAMES, sockets, strict=True))
 
 
 def listening_obstacle(endpoint: Endpoint) -> str | None:
-    """Return why nobody can listen at `endpoint`, such as "Address already in use", or None where somebody can."""
+    """Return why no server can listen at `endpoint`, such as "Address already in use", or None where one can."""
     family = socket.AF_INET6 if ":" in endpoint.address else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server that has just stopped is no obstacle
@@ -48,7 +48,7 @@ def listening_obstacle(endpoint: Endpoint) -> str | None:
 
 
 def accepts_connections(endpoint: Endpoint) -> bool:
-    """Return whether somebody listens at `endpoint`."""
+    """Return whether a server listens at `endpoint`."""
     try:
         socket.create_connection((endpoint.address, endpoint.port), timeout=1).close()
     except OSError:

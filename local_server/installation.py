@@ -16,7 +16,7 @@ INSTALL_COMMAND = "pip install --no-deps nvidia-pytriton==0.7.0"
 
 _CONTAINER_ROOT = Path("/opt/tritonserver")
 _WHEEL = "nvidia-pytriton"
-# Nothing in the wheel tells it: asked of the running server (GET /v2).
+# The wheel does not state it: this is what the running server answers to GET /v2.
 _WHEEL_CORES = {"0.7.0": (2, 51, 0)}
 _STUB = "triton_python_backend_stub"
 
@@ -31,7 +31,7 @@ class Installation:
     python_backend_files: tuple[Path, Path]  # libtriton_python.so and the Python module beside it
     stub: Path  # the Python backend's program, built for the version of this interpreter
     library_directories: tuple[Path, ...]  # for LD_LIBRARY_PATH
-    core_version: tuple[int, ...] | None  # (2, 51, 0); None where nothing tells it
+    core_version: tuple[int, ...] | None  # (2, 51, 0); None where it is not stated
 
 
 def find_installation() -> Installation:
@@ -43,7 +43,7 @@ def find_installation() -> Installation:
     if root is not None:
         return _installed(root)
     try:
-        wheel = metadata.distribution(_WHEEL)  # its own package is never imported: it needs what we do not
+        wheel = metadata.distribution(_WHEEL)  # not imported: that needs packages which we do not use
     except metadata.PackageNotFoundError as error:
         raise LaunchError(
             f"no tritonserver on PATH, in {_CONTAINER_ROOT}/bin or among the packages of {sys.executable}: "

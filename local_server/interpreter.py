@@ -23,7 +23,7 @@ def python_version() -> str:
 def linked_libpython(stub: Path) -> tuple[str, str] | None:
     """Return the file name of the libpython that `stub` is linked to and its Python version, such as `3.11`.
 
-    None where it names none: a stub with its interpreter built in.
+    None where it names none, since its interpreter is built in.
     """
     found = list(_LIBPYTHON.finditer(stub.read_bytes()))
     if not found:
@@ -57,7 +57,7 @@ def _interpreter_directories() -> tuple[Path, Path]:
 def system_library_directories() -> tuple[Path, ...]:
     """Return the directories that the loader looks into even where LD_LIBRARY_PATH does not name them."""
     multiarch = f"{platform.machine()}-linux-gnu"
-    return tuple(Path(root, place) for root in ("/usr", "/") for place in (f"lib/{multiarch}", "lib64", "lib"))
+    return tuple(Path(root, name) for root in ("/usr", "/") for name in (f"lib/{multiarch}", "lib64", "lib"))
 
 
 def find_python3_directory() -> Path:

@@ -1,4 +1,4 @@
-"""Say on the terminal what goes on, and for how long it has been going on."""
+"""Report the steps of a long task on the terminal, with the seconds that each takes."""
 
 import contextlib
 import sys

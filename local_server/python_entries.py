@@ -1,4 +1,4 @@
-"""Find the models whose Python file is missing: tritonserver 2.51 waits for one for ever, and opens no port."""
+"""Find the models whose Python file is missing: tritonserver 2.51 waits for it without end and opens no port."""
 
 import re
 from pathlib import Path
@@ -24,6 +24,6 @@ def _check_versions(model: Path, file_name: str) -> None:
     for version in model.iterdir():
         if version.name.isdecimal() and version.is_dir() and not (version / file_name).exists():
             raise LaunchError(
-                f"'{version / file_name}' does not exist, and the server would wait for it for ever: "
+                f"'{version / file_name}' does not exist, and the server would not start: "
                 f"link it to '{_TREE / 'model.py'}', or use another backend than \"python\""
             )

@@ -15,20 +15,20 @@ from types import TracebackType
 
 from triton_pytorch.local_server.backend_directory import assemble_backends
 from triton_pytorch.local_server.endpoints import Endpoint, accepts_connections, free_endpoints
-from triton_pytorch.local_server.installation import find_installation
-from triton_pytorch.local_server.surroundings import (
+from triton_pytorch.local_server.environment import (
     make_private_directory,
     own_options,
     repository_options,
     server_environment,
 )
+from triton_pytorch.local_server.installation import find_installation
 from triton_pytorch.model_config.errors import LaunchError
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend keeps its regions
 _LOG_TAIL_LINES = 200
 _POLL_S = 0.05
 _INDEX_TIMEOUT_S = 10.0
-_DEATH_TIMEOUT_S = 5.0  # a killed process holds its files and ports until the kernel has cleared it away
+_DEATH_TIMEOUT_S = 5.0  # a killed process keeps its files and ports until the kernel has removed it
 
 # Becomes tritonserver, after it has asked the kernel (prctl's 1 is PR_SET_PDEATHSIG) to kill it when the thread that
 # started it is gone. The stubs end by themselves when their server does.
@@ -112,7 +112,7 @@ class Server:
     def is_ready(self) -> bool:
         """Return whether the server answers; it opens its ports once each model of the start is loaded or refused.
 
-        The readiness that tritonserver itself reports would stay false for ever where one of many models is refused.
+        The readiness that tritonserver itself reports stays false where one of many models is refused.
         """
         return all(accepts_connections(endpoint) for endpoint in self.endpoints)
 
@@ -132,7 +132,7 @@ class Server:
         return "\n".join(["; the end of its log:", *lines]) if lines else ""
 
     def refused_models(self) -> dict[str, str]:
-        """Return the models that are not loaded, each with the first line of the reason; empty where nobody tells."""
+        """Return the models that are not loaded, each with the first line of the reason; empty where it is not told."""
         if not any(endpoint.name == "http" for endpoint in self.endpoints):
             return {}
         request = urllib.request.Request(f"http://{self.http_url}/v2/repository/index", method="POST")
@@ -202,10 +202,10 @@ class Server:
 
 
 def _is_group_alive(group: int) -> bool:
-    """Return whether a process of a group still runs; the dead whom nobody has asked for do not count."""
+    """Return whether a process of a group still runs; zombies do not count."""
     for path in Path("/proc").glob("[0-9]*/stat"):
         with contextlib.suppress(OSError):  # it has just ended
-            # proc(5): PID (NAME) STATE PARENT GROUP ..., where the name may hold anything
+            # proc(5): PID (NAME) STATE PARENT GROUP ..., where the name may contain anything
             state, _, member_of = path.read_bytes().rpartition(b")")[2].split()[:3]
             if int(member_of) == group and state not in (b"Z", b"X"):
                 return True

@@ -8,13 +8,10 @@ stands for them.
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
-from itertools import islice
 
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import ANY_INDEX, ANY_KEY, LeafNames
 from triton_pytorch.io_naming.names import LeafPath
-
-_LEAVES_AT_MOST = 1000  # more than messages show, fewer than would take long
 
 
 class ContainerKind(Enum):
@@ -78,7 +75,7 @@ class _LeafPart:
 
 def result_leaves(result: ResultType) -> tuple[tuple[Leaf, ...], bool]:
     """Return the output leaves of a callable in flat order, and whether an answer may have more of them, or others."""
-    parts = list(islice(_leaf_parts(result), _LEAVES_AT_MOST))
+    parts = list(_leaf_parts(result))
     # Leaves after one that may not be there, or several times, have no index that is known.
     indexed = next((i for i, part in enumerate(parts) if part.is_open or not part.is_certain), len(parts))
     has_named_parts = isinstance(result, ContainerType) and (
@@ -88,7 +85,7 @@ def result_leaves(result: ResultType) -> tuple[tuple[Leaf, ...], bool]:
         _leaf(part, index if index < indexed else None, has_named_parts=has_named_parts)
         for index, part in enumerate(parts)
     )
-    return leaves, len(parts) == _LEAVES_AT_MOST or any(part.is_open for part in parts)
+    return leaves, any(part.is_open for part in parts)
 
 
 def _leaf(part: _LeafPart, index: int | None, *, has_named_parts: bool) -> Leaf:

@@ -93,7 +93,7 @@ def _import_missing_library(archive: Path, error: Exception, imported: set[str])
         raise ArtifactError(f"{uses} without {library}: install the {library} of this torch") from error
     try:
         import_module(library)
-    except Exception as failure:
+    except (ImportError, OSError, RuntimeError, AttributeError) as failure:  # of libraries built for another torch
         raise ArtifactError(
             f"{uses} without {library}, which is installed but cannot be imported ({reason(failure)}): install the "
             f"{library} of this torch"

@@ -11,6 +11,7 @@ from triton_pytorch.contract.sections import Section
 from triton_pytorch.contract.signature import Signature
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.torch_runtime.placement import CPU
+from triton_pytorch.torch_runtime.session import device_scope
 from triton_pytorch.torchscript_loader.archive import all_methods, find_method, load_archive
 from triton_pytorch.torchscript_loader.devices import baked_device_warnings, own_device
 from triton_pytorch.torchscript_loader.methods import ScriptMethod, read_method
@@ -48,12 +49,12 @@ class ScriptDescription:
         return own_device(self._module, self.method.constants_device)
 
     @property
-    def warnings(self) -> Sequence[str]:
+    def warnings(self) -> tuple[str, ...]:
         """A sentence on devices in the code of the method that are not the one that it runs on."""
         # A module that stays where it was saved may use several devices, and name them.
         if _stays_where_it_was_saved(self._device):
             return ()
-        return baked_device_warnings(self.method.baked_devices, self.device)
+        return tuple(baked_device_warnings(self.method.baked_devices, self.device))
 
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints: the weights, and every method with what a config can declare of it."""
@@ -73,7 +74,9 @@ def describe(file: ModelFile, parameters: Parameters, device: torch.device | Non
         PlacementError: the weights do not fit into the memory of the device.
     """
     location = None if _stays_where_it_was_saved(device) else device or CPU
-    return ScriptDescription(load_archive(file, location), parameters.module_method_name, device)
+    with device_scope(device):
+        module = load_archive(file, location)
+    return ScriptDescription(module, parameters.module_method_name, device)
 
 
 def _stays_where_it_was_saved(device: torch.device | None) -> bool:

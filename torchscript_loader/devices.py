@@ -10,9 +10,10 @@ from triton_pytorch.torch_runtime.placement import CPU
 
 
 def own_device(module: Any, constants_device: torch.device | None) -> torch.device:
-    """Return where a model that nobody moved takes its inputs: the device of its first parameter, buffer or constant.
+    """Return where a model that stays where it was saved takes its inputs.
 
-    A model without any takes them on the first GPU, if there is one.
+    That is the device of its first parameter, buffer or constant. A model without any takes them on the first GPU, if
+    there is one.
     """
     for tensors in (module.parameters(), module.buffers()):
         for tensor in tensors:

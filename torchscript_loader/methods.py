@@ -96,29 +96,40 @@ def _result_type(kind: Any, graph: graphs.Graph, value: graphs.Value | None) -> 
     if text in _LEAVES:
         return LeafType(_LEAVES[text], text, _NUMBERS.get(text))
     if name == "OptionalType":
-        return _optional_type(_result_type(kind.getElementType(), graph, None), text)
+        return _optional_type(_result_type(kind.getElementType(), graph, None))
     parts = None if value is None else graphs.parts_of(graph, value)
     if name == "TupleType":
         return _tuple_type(kind, graph, parts)
     if name == "ListType":
-        return _container(ContainerKind.SEQUENCE, text, kind.getElementType(), graph, parts)
+        element = _result_type(kind.getElementType(), graph, None)
+        common = ContainerType(ContainerKind.SEQUENCE, f"List[{element.text}]", element=element)
+        return _with_parts(common, kind.getElementType(), graph, parts)
     if name == "DictType":
-        return _container(ContainerKind.MAPPING, text, kind.getValueType(), graph, parts)
+        element = _result_type(kind.getValueType(), graph, None)
+        words = f"Dict[{kind.getKeyType().annotation_str}, {element.text}]"
+        common = ContainerType(ContainerKind.MAPPING, words, element=element)
+        return _with_parts(common, kind.getValueType(), graph, parts)
     return replace(UNKNOWN, text=text)
 
 
-def _optional_type(present: ResultType, text: str) -> ResultType:
+def _optional_type(present: ResultType) -> ResultType:
+    text = f"Optional[{present.text}]"
     if isinstance(present, ContainerType):
         return replace(present, text=text, is_optional=True)
     return replace(present, text=text)
 
 
 def _tuple_type(kind: Any, graph: graphs.Graph, parts: graphs.Parts | None) -> ContainerType:
-    elements = kind.elements()
+    elements, fields = kind.elements(), _fields(kind)
     values = [None] * len(elements) if parts is None else [part for _, part in parts.parts]
     typed = [_result_type(element, graph, part) for element, part in zip(elements, values, strict=True)]
+    if fields:
+        # torch writes the name of its class, which says nothing of the fields.
+        text = f"NamedTuple({', '.join(f'{name}: {part.text}' for name, part in zip(fields, typed, strict=True))})"
+    else:
+        text = f"Tuple[{', '.join(part.text for part in typed)}]"
     children = tuple((str(index), part) for index, part in enumerate(typed))
-    return ContainerType(ContainerKind.SEQUENCE, kind.annotation_str, children, fields=_fields(kind))
+    return ContainerType(ContainerKind.SEQUENCE, text, children, fields=fields)
 
 
 def _fields(kind: Any) -> tuple[str, ...]:
@@ -135,11 +146,11 @@ def _fields(kind: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _container(
-    kind: ContainerKind, text: str, element: Any, graph: graphs.Graph, parts: graphs.Parts | None
+def _with_parts(
+    container: ContainerType, element: Any, graph: graphs.Graph, parts: graphs.Parts | None
 ) -> ContainerType:
-    common = ContainerType(kind, text, element=_result_type(element, graph, None))
+    """Add the parts that the graph tells to a list or dictionary of elements of a type."""
     if parts is None:
-        return common
+        return container
     children = tuple((key, _result_type(element, graph, part)) for key, part in parts.parts)
-    return replace(common, children=children, are_certain=parts.are_certain)
+    return replace(container, children=children, are_certain=parts.are_certain)

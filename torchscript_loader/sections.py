@@ -6,7 +6,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.contract.leaves import Leaf, ValueKind
-from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table
+from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
 from triton_pytorch.torchscript_loader.methods import ScriptMethod
 
 
@@ -60,12 +60,8 @@ def _sizes(tensors: Iterable[torch.Tensor]) -> list[int]:
 
 
 def _sizes_text(sizes: Sequence[int]) -> str:
-    return f"{len(sizes)} of {_size_text(sum(sizes))}" if sizes else "none"
+    return f"{len(sizes)} of {bytes_text(sum(sizes))}" if sizes else "none"
 
 
 def _sizes_json(sizes: Sequence[int]) -> Json:
     return {"count": len(sizes), "bytes": sum(sizes)}
-
-
-def _size_text(size: int) -> str:
-    return f"{size / (1 << 20):.1f} MiB" if size >= 1 << 20 else f"{size / (1 << 10):.1f} KiB"

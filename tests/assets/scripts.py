@@ -223,7 +223,7 @@ class Numbers(nn.Module):
 
 
 class Anything(nn.Module):
-    """A result of a type that nobody knows before."""
+    """A result whose type only the answer tells."""
 
     def forward(self, x: Tensor) -> Tensor | list[Tensor] | dict[str, list[Tensor]]:
         result: Tensor | list[Tensor] | dict[str, list[Tensor]] = x

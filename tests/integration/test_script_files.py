@@ -79,7 +79,7 @@ class WithoutForward(nn.Module):
     """A method of another name than the usual one."""
 
     @torch.jit.export
-    def double(self, x: Tensor) -> Tensor:
+    def twice(self, x: Tensor) -> Tensor:
         return 2 * x
 
 
@@ -126,7 +126,7 @@ class TestFiles:
         content = archive.read_bytes()
         assert content.count(weight) == 1
         archive.write_bytes(content.replace(weight, bytes(40)))
-        assert re.search(r"is damaged or no zip archive \(.*CRC.*\); copy or export it again$", refusal(archive))
+        assert re.search(r"is damaged or not a zip archive \(.*CRC.*\); copy or export it again$", refusal(archive))
 
     def test_checkpoint(self, tmp_path: Path) -> None:
         torch.save({"weight": X}, tmp_path / "m.pt")
@@ -273,27 +273,26 @@ class TestDevices:
     ) -> None:
         archive = scripts.scripted(Minimum(), tmp_path / "m.pt")
         monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
-        script = opened(archive, ["boxes", "scores"], ["RESULT"], device=None)
-        assert script.model.device == (torch.device("cuda", 0) if has_gpu else CPU)
+        assert described(archive, None).device == (torch.device("cuda", 0) if has_gpu else CPU)
 
     def test_unmoved_model_may_name_devices(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        assert len(opened(archive, ["x"], ["RESULT"], device=None).warnings) == (not torch.cuda.is_available())
+        assert len(described(archive, None).warnings) == (not torch.cuda.is_available())
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
-        assert opened(archive, ["x"], ["RESULT"], device=None).warnings == ()
+        assert described(archive, None).warnings == ()
 
     def test_devices_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        (warning,) = described(archive).warnings
         assert warning == (
             "the model's code names cuda:1, cuda, as tracing makes it, but this instance runs on cpu, so that tensors"
             " on different devices may meet: script the model instead of tracing it"
         )
-        assert opened(archive, ["x"], ["RESULT"], method="harmless").warnings == ()
+        assert described(archive, method="harmless").warnings == ()
 
     def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path) -> None:
         archive = scripts.scripted(scripts.BakesOneDevice(), tmp_path / "m.pt")
-        (warning,) = opened(archive, ["x"], ["RESULT"]).warnings
+        (warning,) = described(archive).warnings
         assert warning.endswith(
             "script the model instead of tracing it, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])"
         )
@@ -301,7 +300,7 @@ class TestDevices:
     def test_own_device_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.traced(OnCpu(), tmp_path / "m.pt", X)
         assert described(archive).method.baked_devices == ("cpu",)
-        assert opened(archive, ["x"], ["RESULT"]).warnings == ()
+        assert described(archive).warnings == ()
 
 
 class OnCpu(nn.Module):
@@ -401,6 +400,24 @@ class TestSections:
         facts = self.facts(module, tmp_path / "m.pt")
         assert (facts["inputs"], facts["outputs"]) == ((inputs,), (outputs,))
 
+    @pytest.mark.parametrize(
+        ("module", "returns"),
+        [
+            (
+                scripts.Numbers(),
+                "Tuple[int, float, bool, str, Optional[Tensor], NoneType, List[int]]",
+            ),
+            (scripts.Detections(), "List[Dict[str, Tensor]]"),
+            (scripts.Named(), "NamedTuple(left: Tensor, right: List[Tensor])"),
+            (
+                scripts.NamedParts(),
+                "Tuple[{0}, {0}]".format("NamedTuple(score: Tensor, range: NamedTuple(low: Tensor, high: Tensor))"),
+            ),
+        ],
+    )
+    def test_result_in_words(self, tmp_path: Path, module: nn.Module, returns: str) -> None:
+        assert self.facts(module, tmp_path / "m.pt")["returns"] == (returns,)
+
     def test_devices_in_the_code(self, tmp_path: Path) -> None:
         facts = self.facts(scripts.BakesOneDevice(), tmp_path / "m.pt")
         assert facts["names"] == ("device cuda:1 in its code",)
@@ -411,6 +428,6 @@ class TestSections:
 
     def test_module_without_forward(self, tmp_path: Path) -> None:
         description = described(scripts.scripted(WithoutForward(), tmp_path / "m.pt"))
-        assert [section[0] for section in description.sections()[1:]] == [Fact("method", ("double",))]
-        with pytest.raises(ConfigError, match="no method 'forward': name one of double in the parameter MODULE_METHOD"):
+        assert [section[0] for section in description.sections()[1:]] == [Fact("method", ("twice",))]
+        with pytest.raises(ConfigError, match="no method 'forward': name one of twice in the parameter MODULE_METHOD"):
             _ = description.signature

@@ -98,6 +98,6 @@ def test_settings_are_logged_once(serve_script: Any) -> None:
     assert "inference mode off" in line
     assert line.endswith("method forward")
     assert [text for level, text in model.logger.lines if level == "warn"] == [
-        "model 'm': AOTI_MODEL_NAME, MODULE_CLASS have no effect on a TorchScript model"
+        "model 'm': AOTI_MODEL_NAME, MODULE_CLASS have no effect on a TorchScript archive"
     ]
     assert torch.get_num_threads() == 1

@@ -1,4 +1,4 @@
-"""Strings cross unchanged, merged or not, and one that is not valid text fails its own request only."""
+"""Strings cross unchanged, merged or not, and one that is not valid UTF-8 fails its own request only."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -47,7 +47,7 @@ def answered(answer: Any) -> list[bytes]:
 WORDS = [[b"abc"], [b"", "h\u00e9\u20ac".encode()], [b"z" * 1_000_000, b"a\x00b", b"x"]]
 
 
-def test_merged_requests_get_their_own_strings() -> None:
+def test_merged_requests_get_their_strings() -> None:
     served = a_loop()
     answers = served.execute(*[a_request(served, words) for words in WORDS])
     for words, answer in zip(WORDS, answers, strict=True):
@@ -56,7 +56,7 @@ def test_merged_requests_get_their_own_strings() -> None:
     assert served.model.calls == [6]
 
 
-def test_invalid_text_fails_its_own_request() -> None:
+def test_bytes_that_are_not_utf8() -> None:
     served = a_loop()
     answers = served.execute(*[a_request(served, words) for words in ([b"ab"], [b"cd", b"\xff"], [b"ef"])])
     assert answers[1] == (
@@ -73,7 +73,7 @@ def test_strings_without_batching(words: list[bytes]) -> None:
     assert answered(answer) == [*words, b"more"]
 
 
-def test_strings_of_several_dimensions_are_refused() -> None:
+def test_strings_of_several_dimensions() -> None:
     served = a_loop(declared=ANY, max_batch_size=0)
     request = a_request(served, [b"one"])
     request.inputs()[-1].data = np.array([[b"one", b"two"]], dtype=np.object_)
@@ -92,13 +92,13 @@ def test_strings_of_several_dimensions_are_refused() -> None:
         (lambda words, x: [None, x], "output 'OUTPUT__0' is None in this answer"),
     ],
 )
-def test_strings_that_are_not_as_declared(function: Any, sentence: str) -> None:
+def test_output_that_is_not_as_declared(function: Any, sentence: str) -> None:
     served = a_loop(function)
     (answer,) = served.execute(a_request(served, [b"one", b"two"]))
     assert sentence in answer
 
 
-def test_number_of_strings_fixed_by_the_config() -> None:
+def test_number_of_strings_that_the_config_fixes() -> None:
     served = a_loop(
         lambda words, x: [words[:1], torch.zeros(1)], {"data_type": "TYPE_STRING", "dims": [2]}, max_batch_size=0
     )
@@ -119,7 +119,7 @@ def test_python_backend_that_misreads_arrays() -> None:
         check_strings_arrive(replace(fake_triton.names(), tensor=Misreading))
 
 
-def test_python_backend_is_checked_for_models_with_strings_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strings_are_tried_for_models_that_have_some(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr("triton_pytorch.execution.loop.check_strings_arrive", lambda triton: asked.append(True))
     function_loop(lambda x: [x], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")])

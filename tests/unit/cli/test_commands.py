@@ -22,57 +22,49 @@ def _error_of(capsys: pytest.CaptureFixture[str]) -> str:
 
 
 @pytest.mark.parametrize("arguments", [[], ["--help"], ["-h"]])
-def test_usage_names_the_commands(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_usage(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(arguments) == 0
     assert "serve" in capsys.readouterr().out
 
 
-def test_a_near_miss_is_answered_with_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+def test_command_near_miss(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["sreve"]) == 2
-    assert "did you mean 'serve'?" in _error_of(capsys)
+    assert "unknown command 'sreve'; did you mean 'serve'?" in _error_of(capsys)
 
 
-def test_a_repository_that_is_not_there_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repository_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", "--model-repository", str(tmp_path / "models")]) == 2
     assert f"'{tmp_path / 'models'}' cannot be read: No such file" in _error_of(capsys)
 
 
-def test_a_file_is_no_repository(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_repository_is_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "models").touch()
     assert run(["serve", "--model-repository", str(tmp_path / "models")]) == 2
     assert f"'{tmp_path / 'models'}' cannot be read: Not a directory" in _error_of(capsys)
 
 
-def test_an_empty_repository_is_answered_with_what_it_should_hold(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_repository_empty(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["serve", f"--model-repository={tmp_path}"]) == 2
-    assert "holds no model" in _error_of(capsys)
+    assert "contains no model: each model is a directory" in _error_of(capsys)
 
 
 @pytest.mark.parametrize("name", ["my model", "it's", "$HOME", "a;b"])
-def test_a_model_name_that_a_shell_would_change_is_refused(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str
-) -> None:
+def test_model_name_with_special_characters(tmp_path: Path, capsys: pytest.CaptureFixture[str], name: str) -> None:
     (tmp_path / name).mkdir()
     assert run(["serve", f"--model-repository={tmp_path}"]) == 2
-    assert "has a name that Triton's Python backend cannot start: use letters" in _error_of(capsys)
+    assert f"cannot start a model with the name of directory '{tmp_path / name}': use letters" in _error_of(capsys)
 
 
-def test_a_python_model_without_its_file_is_named_before_the_server_waits_for_it_for_ever(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_python_model_without_its_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     version = tmp_path / "model" / "1"
     version.mkdir(parents=True)
     (tmp_path / "model" / "config.pbtxt").write_text('name: "model" backend: "python"', encoding="utf-8")
     (version / "model.py").symlink_to(tmp_path / "nowhere")
     assert run(["serve", f"--model-repository={tmp_path}"]) == 2
-    assert f"'{version / 'model.py'}' does not exist, and the server would wait for it for ever: link it" in _error_of(
-        capsys
-    )
+    assert f"'{version / 'model.py'}' does not exist, and the server would not start: link it" in _error_of(capsys)
 
 
-def test_one_port_for_two_services_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_port_used_twice(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model").mkdir()
     port = str(free_endpoints()[0].port)
     assert run(["serve", f"--model-repository={tmp_path}", "--http-port", port, "--grpc-port", port]) == 2
@@ -80,17 +72,13 @@ def test_one_port_for_two_services_is_refused(tmp_path: Path, capsys: pytest.Cap
 
 
 @pytest.mark.parametrize("option", ["--http-prot=1", "--model-repositry=x", "--grpc-prt"])
-def test_a_slip_in_an_option_is_answered_with_the_right_one(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str
-) -> None:
+def test_option_near_miss(tmp_path: Path, capsys: pytest.CaptureFixture[str], option: str) -> None:
     assert run(["serve", f"--model-repository={tmp_path}", option]) == 2
-    assert "there is no option" in (error := _error_of(capsys))
+    assert "unknown option --" in (error := _error_of(capsys))
     assert "did you mean --" in error
 
 
-def test_a_model_given_as_repository_is_answered_with_the_directory_above(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_repository_is_a_model(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model" / "1").mkdir(parents=True)
     (tmp_path / "model" / "config.pbtxt").touch()
     assert run(["serve", f"--model-repository={tmp_path / 'model'}"]) == 2
@@ -98,9 +86,7 @@ def test_a_model_given_as_repository_is_answered_with_the_directory_above(
 
 
 @pytest.mark.parametrize("name", ["http", "grpc", "metrics"])
-def test_a_taken_port_is_named_with_the_option_that_moves_it(
-    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_port_taken(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "model").mkdir()
     without = [f"--allow-{other}=false" for other in ("http", "grpc", "metrics") if other != name]
     with socket.create_server(("127.0.0.1", 0)) as server:
@@ -111,7 +97,7 @@ def test_a_taken_port_is_named_with_the_option_that_moves_it(
     assert f"--{name}-port" in error
 
 
-def test_torch_aoti_on_an_old_core_is_answered_with_the_line_to_change(
+def test_torch_aoti_on_old_core(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = tmp_path / "model" / "config.pbtxt"
@@ -124,13 +110,13 @@ def test_torch_aoti_on_an_old_core_is_answered_with_the_line_to_change(
 
 
 @pytest.mark.parametrize("directory", ["/", str(TREE), str(TREE / "cli")])
-def test_the_tree_is_run_by_its_path_from_anywhere(directory: str) -> None:
+def test_run_by_path_from_any_directory(directory: str) -> None:
     command = [sys.executable, str(TREE), "--help"]
     shown = subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True, timeout=60)
     assert "serve" in shown.stdout
 
 
-def test_a_users_module_with_the_name_of_a_room_does_not_get_in_the_way(tmp_path: Path) -> None:
-    for name in ("cli", "local_server", "model_config"):
+def test_run_beside_modules_of_the_same_name(tmp_path: Path) -> None:
+    for name in ("triton_pytorch", "cli", "local_server", "model_config"):
         (tmp_path / f"{name}.py").write_text("raise RuntimeError('not this one')\n")
     subprocess.run([sys.executable, str(TREE)], cwd=tmp_path, env={"PYTHONPATH": str(tmp_path)}, check=True, timeout=60)

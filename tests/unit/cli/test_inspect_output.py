@@ -1,4 +1,4 @@
-"""What `inspect` prints of a package, on 80 columns and as JSON, from descriptions written by hand."""
+"""What `inspect` prints of a package, from descriptions written by hand; the batch by name, and the bounds of sizes."""
 
 import json
 from pathlib import Path, PurePosixPath
@@ -6,21 +6,20 @@ from typing import Any
 
 import pytest
 
-from triton_pytorch.cli.inspect_json import as_json
-from triton_pytorch.cli.inspect_text import as_text
-from triton_pytorch.formats.describe import DescribedFile, for_display
-from triton_pytorch.formats.kinds import Kind
-from triton_pytorch.contract.leaves import Dimension, Leaf
-from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.cli.inspect_output import as_json, as_text
+from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.contract.sizes import dynamic_size, parse_size, size_of
+from triton_pytorch.formats.table import PACKAGE
+from triton_pytorch.io_naming.leaf_names import LeafNames
+from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.pt2_loader.archive import PackagedModel
-from triton_pytorch.pt2_loader.description import BuiltFor, Description
+from triton_pytorch.pt2_loader.description import PackageDescription
+from triton_pytorch.pt2_loader.host import BuiltFor
+from triton_pytorch.pt2_loader.sections import dynamic_sizes, name_the_batch
 from triton_pytorch.pt2_loader.wrapper import RunnerCounts
 
-AVX2 = frozenset({"avx2", "fma"})
 
-
-def open_(size: str, lower: int, upper: int | None = None) -> Dimension:
+def dynamic(size: str, lower: int, upper: int | None = None) -> Dimension:
     parsed = parse_size(size)
     assert parsed is not None
     return Dimension(parsed, lower, upper)
@@ -30,44 +29,59 @@ def fixed(size: int) -> Dimension:
     return Dimension(size_of(size), size, size)
 
 
-def described(flags: frozenset[str] = AVX2, **fields: Any) -> DescribedFile:
+def leaf(path: LeafPath, index: int, dtype: str | None = None, *shape: Dimension, **fields: Any) -> Leaf:
+    return Leaf(LeafNames(path, (str(path),), index), dtype=dtype, shape=shape if dtype else None, **fields)
+
+
+def described(**fields: Any) -> PackageDescription:
     model = PackagedModel(
         name=fields.pop("name", "model"),
-        address="address",
         directory=PurePosixPath("m/data/aotinductor/model"),
         siblings=fields.pop("siblings", ("model",)),
         wrapper="",
         metadata="",
-        kernels=(),
         library_size=fields.pop("library_size", 3 << 19),
         weights_size=fields.pop("weights_size", None),
         are_weights_listed=False,
     )
     defaults: dict[str, Any] = {
+        "archive": None,
+        "device": None,
         "built_for": BuiltFor("cpu", "linux", None, ("AVX2",)),
         "counts": RunnerCounts(1, 1, 0, True),
+        "specs": None,
         "inputs": (),
-        "outputs": (Leaf(LeafPath("RESULT")),),
+        "outputs": (leaf(LeafPath("RESULT"), 0),),
+        "errors": (),
+        "host_errors": (),
+        "warnings": (),
     }
-    package = for_display(Description(model, **defaults | fields), flags)
-    return DescribedFile(Path("m.pt2"), Kind.PACKAGE, "an AOTInductor package", package)
+    return PackageDescription(model=model, **defaults | fields)
 
 
-BATCH, WIDTH = open_("s33", 1, 64), open_("s27", 1)
+def text_of(**fields: Any) -> str:
+    return as_text(Path("m.pt2"), PACKAGE, described(**fields).sections())
+
+
+def json_of(**fields: Any) -> Any:
+    return json.loads(json.dumps(as_json(Path("m.pt2"), PACKAGE, described(**fields).sections())))
+
+
+BATCH, WIDTH = dynamic("s33", 1, 64), dynamic("s27", 1)
 USUAL: dict[str, Any] = {
     "counts": RunnerCounts(3, 2, 12, True),
     "library_size": 129 << 19,
     "inputs": (
-        Leaf(LeafPath("ARGS", ("0",)), "float32", (BATCH, fixed(3), WIDTH, WIDTH), (0, 2, 3, 1)),
-        Leaf(LeafPath("ARGS", ("1", "lengths")), "int64", (BATCH,)),
-        Leaf(LeafPath("KWARGS", ("scores",)), "bfloat16", (BATCH, open_("2*s27 + 1", 3))),
+        leaf(LeafPath("ARGS", ("0",)), 0, "float32", BATCH, fixed(3), WIDTH, WIDTH, layout=(0, 2, 3, 1)),
+        leaf(LeafPath("ARGS", ("1", "lengths")), 1, "int64", BATCH),
+        leaf(LeafPath("KWARGS", ("scores",)), 2, "bfloat16", BATCH, dynamic("2*s27 + 1", 3)),
     ),
-    "outputs": (Leaf(LeafPath("RESULT", ("0",))), Leaf(LeafPath("RESULT", ("1", "probabilities")))),
+    "outputs": (leaf(LeafPath("RESULT", ("0",)), 0), leaf(LeafPath("RESULT", ("1", "probabilities")), 1)),
 }
 
 
-def test_the_usual_package() -> None:
-    assert as_text(described(**USUAL)) == (
+def test_usual_package() -> None:
+    assert text_of(**USUAL) == (
         """\
 m.pt2 is an AOTInductor package
 
@@ -92,9 +106,9 @@ OUTPUT__1  RESULT[1][probabilities]"""
     )
 
 
-def test_the_usual_package_as_json() -> None:
+def test_usual_package_json() -> None:
     unknown = {"dtype": None, "data_type": None, "shape": None, "layout": None}
-    assert json.loads(json.dumps(as_json(described(**USUAL)))) == {
+    assert json_of(**USUAL) == {
         "file": "m.pt2",
         "kind": "package",
         "summary": "an AOTInductor package",
@@ -143,7 +157,7 @@ def test_the_usual_package_as_json() -> None:
     }
 
 
-LONG = Leaf(LeafPath("KWARGS", ("a_dictionary", "and_a_key_of_it_that_is_long")), "complex64", ())
+LONG = leaf(LeafPath("KWARGS", ("a_dictionary", "and_a_key_of_it_that_is_long")), 0, "complex64")
 ODD: dict[str, Any] = {
     "built_for": BuiltFor("cpu", "linux", None, ("AVX512", "AMX_TILE")),
     "counts": RunnerCounts(3, 1, 1, False),
@@ -151,16 +165,20 @@ ODD: dict[str, Any] = {
     "name": "squares",
     "inputs": (
         LONG,
-        Leaf(LeafPath("ARGS", ("1",))),
-        Leaf(LeafPath("ARGS", ("2",)), "float32", (fixed(4), Dimension(dynamic_size("s5"), 0, 9)), (1, 0)),
+        leaf(LeafPath("ARGS", ("1",)), 1),
+        leaf(LeafPath("ARGS", ("2",)), 2, "float32", fixed(4), Dimension(dynamic_size("s5"), 0, 9), layout=(1, 0)),
     ),
-    "faults": ("input 'ARGS[3]' was exported with a tensor that is not dense in memory",),
+    "errors": (
+        "input 'ARGS[3]' was exported with a tensor that is not dense in memory",
+        "it was built without weights",
+    ),
+    "host_errors": ("it was compiled for a CPU with AVX512, AMX_TILE, which this machine's CPU lacks",),
     "warnings": ("the package does not say the dtype of 'ARGS[1]'",),
 }
 
 
-def test_a_package_with_everything_odd() -> None:
-    assert as_text(described(**ODD)) == (
+def test_odd_package() -> None:
+    assert text_of(**ODD) == (
         """\
 m.pt2 is an AOTInductor package
 
@@ -169,11 +187,9 @@ runs here  no: it was compiled for a CPU with AVX512, AMX_TILE, which this
            machine's CPU lacks
 weights    1, missing
 model      squares, one of doubles, squares (--model NAME shows another)
-fault      input 'ARGS[3]' was exported with a tensor that is not dense in
+error      input 'ARGS[3]' was exported with a tensor that is not dense in
            memory
-fault      it was built without its weights: build it with
-           "aot_inductor.package_constants_in_so": True, or with
-           "aot_inductor.package_constants_on_disk_format": "pickle_weights"
+error      it was built without weights
 warning    the package does not say the dtype of 'ARGS[1]'
 
 input     name     type       shape
@@ -190,31 +206,23 @@ OUTPUT__0  RESULT"""
     )
 
 
-def test_a_package_with_everything_odd_as_json() -> None:
-    document = as_json(described(**ODD))
+def test_odd_package_json() -> None:
+    document = json_of(**ODD)
     assert document["runs_here"] is False
     assert document["models"] == ["doubles", "squares"]
     assert document["model"] == "squares"
-    faults = document["faults"]
-    assert isinstance(faults, list)
-    assert [fault.split()[0:4] for fault in faults] == [
-        ["input", "'ARGS[3]'", "was", "exported"],
-        ["it", "was", "built", "without"],
-        ["it", "was", "compiled", "for"],
-    ]
-    assert document["warnings"] == ["the package does not say the dtype of 'ARGS[1]'"]
-    inputs = document["inputs"]
-    assert isinstance(inputs, list)
-    assert [(leaf["dtype"], leaf["data_type"], leaf["shape"], leaf["layout"]) for leaf in inputs] == [
+    assert document["faults"] == [*ODD["errors"], *ODD["host_errors"]]
+    assert document["warnings"] == list(ODD["warnings"])
+    assert [(leaf["dtype"], leaf["data_type"], leaf["shape"], leaf["layout"]) for leaf in document["inputs"]] == [
         ("complex64", None, [], None),
         (None, None, None, None),
         ("float32", "TYPE_FP32", [4, "s5"], [1, 0]),
     ]
 
 
-def test_a_package_without_a_source() -> None:
-    file = described(built_for=BuiltFor(), counts=None, inputs=None, outputs=None, warnings=("it holds no source",))
-    assert as_text(file) == (
+def test_package_without_source() -> None:
+    stripped = {"built_for": BuiltFor(), "counts": None, "inputs": None, "outputs": None, "warnings": ("no source",)}
+    assert text_of(**stripped) == (
         """\
 m.pt2 is an AOTInductor package
 
@@ -222,12 +230,13 @@ built for  unknown
 runs here  unknown before the model is loaded
 weights    unknown
 model      model
-warning    it holds no source
+warning    no source
 
 inputs and outputs are unknown before the model is loaded"""
     )
-    document = as_json(file)
+    document = json_of(**stripped)
     assert (document["inputs"], document["outputs"], document["runs_here"]) == (None, None, None)
+    assert document["bounds"] == {}
 
 
 @pytest.mark.parametrize(
@@ -249,33 +258,82 @@ inputs and outputs are unknown before the model is loaded"""
     ],
 )
 def test_weights(fields: dict[str, Any], place: str, text: str) -> None:
-    file = described(**fields)
-    assert f"\nweights    {text}\n" in as_text(file)
-    weights = as_json(file)["weights"]
-    assert isinstance(weights, dict)
-    assert weights["place"] == place
+    assert f"\nweights    {text}\n" in text_of(**fields)
+    assert json_of(**fields)["weights"]["place"] == place
 
 
 @pytest.mark.parametrize(
-    ("built_for", "runs_here", "text"),
+    ("fields", "runs_here", "text"),
     [
-        (BuiltFor("cuda", "linux"), None, "unknown before the model is loaded"),
-        (BuiltFor("cuda", "win32"), False, "no: it was compiled for win32, not for Linux"),
-        (BuiltFor("cpu"), True, "yes, as far as the package says"),
+        ({"built_for": BuiltFor("cuda")}, None, "unknown before the model is loaded"),
+        ({"built_for": BuiltFor("cuda"), "host_errors": ("it is too new",)}, False, "no: it is too new"),
+        ({"built_for": BuiltFor("cpu")}, True, "yes, as far as the package says"),
     ],
 )
-def test_what_this_machine_can_run(built_for: BuiltFor, runs_here: bool | None, text: str) -> None:
-    file = described(built_for=built_for)
-    assert f"\nruns here  {text}\n" in as_text(file)
-    assert as_json(file)["runs_here"] is runs_here
+def test_runs_here(fields: dict[str, Any], runs_here: bool | None, text: str) -> None:
+    assert f"\nruns here  {text}\n" in text_of(**fields)
+    assert json_of(**fields)["runs_here"] is runs_here
 
 
-def test_names_that_a_terminal_would_obey_are_shown() -> None:
-    text = as_text(described(siblings=("model", "\x1b[2J\u202e\udc80"), inputs=None, outputs=None))
+def test_unprintable_names() -> None:
+    text = text_of(siblings=("model", "\x1b[2J\u202e\udc80"), inputs=None, outputs=None)
     assert "model, \\x1b[2J\\u202e\\udc80 (--model" in text
 
 
-def test_no_line_is_longer_than_80_columns() -> None:
-    leaf = Leaf(LeafPath("ARGS", ("a_key_of_thirty_two_characters_",)), "uint64", (BATCH, fixed(128)))
-    text = as_text(described(**{**ODD, "inputs": (LONG, leaf), "siblings": tuple(f"model_{i}" for i in range(40))}))
+def test_width_80_columns() -> None:
+    wide = leaf(LeafPath("ARGS", ("a_key_of_thirty_two_characters_",)), 1, "uint64", BATCH, fixed(128))
+    text = text_of(**{**ODD, "inputs": (LONG, wide), "siblings": tuple(f"model_{i}" for i in range(40))})
     assert max(map(len, text.splitlines())) <= 80
+
+
+STATED = frozenset({"s1", "s2", "s27"})
+
+
+def sized(*sizes: str, lower: int = 1, upper: int | None = None) -> Leaf:
+    dimensions = []
+    for text in sizes:
+        size = parse_size(text)
+        assert size is not None
+        dimensions.append(Dimension(size, lower, upper))
+    return Leaf(LeafNames(LeafPath("ARGS", ("0",)), ("ARGS[0]",), 0), dtype="float32", shape=tuple(dimensions))
+
+
+@pytest.mark.parametrize(
+    ("inputs", "expected"),
+    [
+        ([sized("s1", "3")], ["[batch, 3]"]),
+        ([sized("s1", "s2"), sized("s1")], ["[batch, s2]", "[batch]"]),
+        ([sized("s1", "2*s1"), sized("s1", "s1 + s2")], ["[batch, 2*batch]", "[batch, batch + s2]"]),
+        # An input that is only handed through has a size of its own name.
+        ([sized("s1"), sized("arg1_1_0"), sized("arg2_1_0")], ["[batch]", "[batch]", "[batch]"]),
+        ([sized("arg0_1_0")], ["[batch]"]),
+    ],
+)
+def test_batch_named(inputs: list[Leaf], expected: list[str]) -> None:
+    named = name_the_batch(inputs, STATED)
+    assert [shape_text(leaf.shape or ()) for leaf in named] == expected
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        [],
+        [sized("4", "s1")],  # fixed
+        [sized("s1"), sized("s2")],  # two sizes
+        [sized("s1"), sized("2*s1")],  # related, and not the same
+        [sized("2*s1")],
+        [sized("s1*s2")],
+        [sized("s1"), sized()],  # a scalar
+        [sized("s1"), Leaf(LeafNames(LeafPath("ARGS", ("1",)), ("ARGS[1]",), 1), dtype="float32")],  # unknown
+        [sized("s1"), sized("arg1_1_0", lower=4)],  # a size that is only handed through, and not the same
+        [sized("s1"), sized("arg1_1_0", upper=64)],
+        [sized("arg0_1_0"), sized("arg1_1_0")],
+    ],
+)
+def test_batch_unknown(inputs: list[Leaf]) -> None:
+    assert name_the_batch(inputs, STATED) == tuple(inputs)
+
+
+def test_bounds_narrowest() -> None:
+    sizes = dynamic_sizes([sized("s1", "s2", upper=64), sized("s1", lower=3, upper=100), sized("7", "2*s1"), sized()])
+    assert [(str(size), size.lower, size.upper) for size in sizes] == [("s1", 3, 64), ("s2", 1, 64), ("2*s1", 1, None)]

@@ -1,4 +1,4 @@
-"""`make setup`: what is missing is said first, and .venv is made again only when it has to be."""
+"""`make setup`: what is missing is reported first, and .venv is made again only where needed."""
 
 import os
 import shutil
@@ -15,8 +15,8 @@ TREE = Path(__file__).resolve().parents[3]
 def checkout(tmp_path: Path) -> Path:
     """A tree with the parts that set-up needs, and requirements that are satisfied."""
     root = tmp_path / "a checkout"
-    for room in ("tools", "local_server", "model_config"):
-        shutil.copytree(TREE / room, root / room, ignore=shutil.ignore_patterns("__pycache__"))
+    for package in ("tools", "local_server", "model_config"):
+        shutil.copytree(TREE / package, root / package, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(TREE / "__init__.py", root)
     for name in ("requirements-dev.txt", "requirements-server.txt"):
         (root / name).touch()
@@ -30,7 +30,7 @@ def _prepare(checkout: Path, **variables: str) -> subprocess.CompletedProcess[st
     )
 
 
-def test_a_missing_compiler_is_named_before_anything_is_made(checkout: Path) -> None:
+def test_setup_missing_compiler(checkout: Path) -> None:
     prepared = _prepare(checkout, CXX="no-such-compiler")
     assert prepared.returncode == 2
     assert prepared.stderr.count("\n") == 1
@@ -39,7 +39,7 @@ def test_a_missing_compiler_is_named_before_anything_is_made(checkout: Path) -> 
     assert not (checkout / ".venv").exists()
 
 
-def test_it_is_made_anew_after_a_failure_and_kept_after_a_success(checkout: Path) -> None:
+def test_setup_again_after_failure_only(checkout: Path) -> None:
     requirements = checkout / "requirements-dev.txt"
     requirements.write_text("./no-such-package\n", encoding="utf-8")
     failed = _prepare(checkout)

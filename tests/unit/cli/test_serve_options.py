@@ -1,4 +1,4 @@
-"""What `serve` understands of its command line, and what it passes on to tritonserver."""
+"""Which options `serve` interprets, and which it passes on to tritonserver."""
 
 from pathlib import Path
 
@@ -15,12 +15,12 @@ def _parse(*options: str) -> ServeOptions:
     return parse_serve_options(["--model-repository", "models", *options])
 
 
-def test_unknown_options_are_passed_on_in_order_and_spelling() -> None:
+def test_unknown_options_are_passed_on() -> None:
     options = ("--load-model=*", "--log-verbose", "1", "--disable-auto-complete-config", "--backend-config=python,a=b")
     assert _parse(*options).passed_on == options
 
 
-def test_an_option_between_known_ones_keeps_its_value() -> None:
+def test_unknown_option_keeps_its_value() -> None:
     parsed = _parse("--log-verbose", "2", "--http-port", "9000", "--id", "x")
     assert parsed.passed_on == ("--log-verbose", "2", "--id", "x")
     assert parsed.endpoints[0].port == 9000
@@ -33,33 +33,31 @@ def test_an_option_between_known_ones_keeps_its_value() -> None:
         ["--model-store=a b", "--model-repository=/c"],
     ],
 )
-def test_repositories_are_meant_from_the_current_directory(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
+def test_relative_repositories(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]) -> None:
     monkeypatch.chdir(tmp_path)
     assert parse_serve_options(arguments).local_repositories == (tmp_path / "a b", Path("/c"))
 
 
 @pytest.mark.parametrize("option", ["--log-file=", "--grpc-server-key=", "--trace-config=triton,file="])
-def test_so_are_the_paths_of_other_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
+def test_relative_paths_of_other_options(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: str) -> None:
     monkeypatch.chdir(tmp_path)
     assert _parse(f"{option}logs/x").passed_on == (f"{option}{tmp_path}/logs/x",)
 
 
-def test_settings_of_traces_without_a_path_stay_as_they_are() -> None:
+def test_trace_settings_without_path() -> None:
     assert _parse("--trace-config=level=TIMESTAMPS", "--trace-config", "rate=1").passed_on == (
         "--trace-config=level=TIMESTAMPS",
         "--trace-config=rate=1",
     )
 
 
-def test_a_repository_in_a_bucket_is_no_path_of_this_machine() -> None:
+def test_repository_url_is_not_local() -> None:
     parsed = parse_serve_options(["--model-repository", "s3://bucket/models"])
     assert parsed.model_repositories == ("s3://bucket/models",)
     assert parsed.local_repositories == ()
 
 
-def test_the_endpoints_are_those_of_tritonserver() -> None:
+def test_endpoints_default() -> None:
     assert _parse().endpoints == (
         Endpoint("http", 8000, EVERYWHERE),
         Endpoint("grpc", 8001, EVERYWHERE),
@@ -67,7 +65,7 @@ def test_the_endpoints_are_those_of_tritonserver() -> None:
     )
 
 
-def test_metrics_are_where_http_is_unless_told_otherwise() -> None:
+def test_metrics_address_follows_http() -> None:
     assert [endpoint.address for endpoint in _parse("--http-address=127.0.0.1").endpoints] == [
         "127.0.0.1",
         EVERYWHERE,
@@ -77,7 +75,7 @@ def test_metrics_are_where_http_is_unless_told_otherwise() -> None:
 
 
 @pytest.mark.parametrize("no", ["false", "False", "0"])
-def test_an_endpoint_that_is_switched_off_is_not_waited_for(no: str) -> None:
+def test_endpoint_switched_off(no: str) -> None:
     parsed = _parse("--allow-grpc", no)
     assert [endpoint.name for endpoint in parsed.endpoints] == ["http", "metrics"]
     assert f"--allow-grpc={no}" in parsed.passed_on
@@ -87,7 +85,7 @@ def test_an_endpoint_that_is_switched_off_is_not_waited_for(no: str) -> None:
     ("options", "loads_all"),
     [(["--model-control-mode", "explicit"], False), (["--model-control-mode=poll"], True), ([], True)],
 )
-def test_explicit_control_leaves_the_models_to_clients(options: list[str], loads_all: bool) -> None:
+def test_model_control_mode(options: list[str], loads_all: bool) -> None:
     parsed = _parse(*options)
     assert parsed.loads_all_models is loads_all
     assert bool(parsed.passed_on) is bool(options)
@@ -99,12 +97,12 @@ def test_explicit_control_leaves_the_models_to_clients(options: list[str], loads
         ([], "needs --model-repository DIR"),
         (["models"], "unexpected argument 'models' .*--model-repository DIR"),
         (["--model-repository"], "--model-repository.*expected one argument"),
-        (["--model-repository=m", "--http-port=0"], "--http-port: '0' is no port, a number from 1 to 65535"),
-        (["--model-repository=m", "--grpc-port", "65536"], "--grpc-port: '65536' is no port"),
-        (["--model-repository=m", "--metrics-port", "http"], "--metrics-port: 'http' is no port"),
+        (["--model-repository=m", "--http-port=0"], "--http-port: '0' is not a port number .1 to 65535."),
+        (["--model-repository=m", "--grpc-port", "65536"], "--grpc-port: '65536' is not a port number"),
+        (["--model-repository=m", "--metrics-port", "http"], "--metrics-port: 'http' is not a port number"),
         (["--model-repository=m", "--backend-directory=b"], "--backend-directory cannot be given"),
     ],
 )
-def test_what_cannot_be_right_is_refused(arguments: list[str], sentence: str) -> None:
+def test_invalid_arguments(arguments: list[str], sentence: str) -> None:
     with pytest.raises(LaunchError, match=sentence):
         parse_serve_options(arguments)

@@ -1,4 +1,4 @@
-"""Server installations made of empty files: enough to be found, and not to be run."""
+"""Server installations made of empty files: they can be found, but not run."""
 
 import sys
 from pathlib import Path
@@ -12,7 +12,7 @@ LIBPYTHON = f"libpython3-419a3a08.{sys.version_info.minor}.so.1.0"
 
 
 def make_server(root: Path, *, libpython: str = LIBPYTHON, program: str = "") -> Path:
-    """Make an installation as Triton's containers hold it, with the libpython beside it, and return its program."""
+    """Make an installation as in Triton's containers, with the libpython beside it, and return its program."""
     files = {
         "bin/tritonserver": f"#!/bin/sh\n{program}\n",
         "lib/libtritonserver.so": "",
@@ -31,13 +31,13 @@ def make_server(root: Path, *, libpython: str = LIBPYTHON, program: str = "") ->
 
 
 def make_wheel(site_packages: Path, *, stubs: tuple[str, ...], version: str = "0.7.0") -> Path:
-    """Make what the installed nvidia-pytriton wheel holds, with stubs for the Python versions `stubs`."""
+    """Make the files of an installed nvidia-pytriton wheel, with stubs for the Python versions `stubs`."""
     metadata = site_packages / f"nvidia_pytriton-{version}.dist-info" / "METADATA"
     metadata.parent.mkdir(parents=True)
     metadata.write_text(f"Metadata-Version: 2.1\nName: nvidia-pytriton\nVersion: {version}\n")
     root = site_packages / "pytriton" / "tritonserver"
     make_server(root)
-    (root.parent / "__init__.py").write_text("raise ImportError('nobody may import it')\n")
+    (root.parent / "__init__.py").write_text("raise ImportError('it must not be imported')\n")
     (root / "backends" / "python" / "triton_python_backend_stub").unlink()
     libraries = site_packages / "nvidia_pytriton.libs"
     libraries.mkdir()
@@ -52,7 +52,7 @@ def make_wheel(site_packages: Path, *, stubs: tuple[str, ...], version: str = "0
 
 @pytest.fixture
 def bare_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A machine without any tritonserver; its `site-packages` and `opt` are for the test to fill."""
+    """A machine without any tritonserver; the test fills its `site-packages` and `opt`."""
     for name in ("site-packages", "opt"):
         (tmp_path / name).mkdir()
     monkeypatch.setenv("PATH", "/usr/bin:/bin")

@@ -1,4 +1,4 @@
-"""What the assembled directory of backends holds."""
+"""What the assembled directory of backends contains."""
 
 from pathlib import Path
 
@@ -23,7 +23,7 @@ def assembled(bare_machine: Path) -> Path:
     return bare_machine / "backends"
 
 
-def test_the_python_backend_is_copied_since_core_refuses_links(assembled: Path) -> None:
+def test_backends_python_is_copied(assembled: Path) -> None:
     contents = {path.name: path.read_text(encoding="latin-1") for path in (assembled / "python").iterdir()}
     assert contents["libtriton_python.so"] == "the library"
     assert contents["triton_python_backend_utils.py"] == "the module"
@@ -31,11 +31,11 @@ def test_the_python_backend_is_copied_since_core_refuses_links(assembled: Path) 
     assert not any(path.is_symlink() for path in (assembled / "python").iterdir())
 
 
-def test_this_tree_takes_the_place_of_the_stock_backend(assembled: Path) -> None:
+def test_backends_pytorch_is_this_tree(assembled: Path) -> None:
     for name in ("pytorch", "pytorch_python"):
         assert (assembled / name / "model.py").exists()
         assert not list((assembled / name).glob("*.so"))
 
 
-def test_the_other_backends_of_the_server_stay(assembled: Path) -> None:
+def test_backends_others_are_kept(assembled: Path) -> None:
     assert (assembled / "onnxruntime" / "libtriton_onnxruntime.so").exists()

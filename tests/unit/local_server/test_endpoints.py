@@ -9,7 +9,7 @@ from triton_pytorch.local_server.endpoints import Endpoint, accepts_connections,
 EVERYWHERE = "0.0.0.0"  # noqa: S104 - tritonserver's default
 
 
-def test_free_endpoints_are_three_different_ports_that_can_be_listened_on() -> None:
+def test_free_endpoints() -> None:
     endpoints = free_endpoints()
     assert [endpoint.name for endpoint in endpoints] == ["http", "grpc", "metrics"]
     assert len({endpoint.port for endpoint in endpoints}) == 3
@@ -17,7 +17,7 @@ def test_free_endpoints_are_three_different_ports_that_can_be_listened_on() -> N
 
 
 @pytest.mark.parametrize("address", ["127.0.0.1", EVERYWHERE])
-def test_a_taken_port_is_noticed(address: str) -> None:
+def test_obstacle_taken_port(address: str) -> None:
     with socket.create_server((address, 0)) as server:
         endpoint = Endpoint("http", server.getsockname()[1], address)
         assert listening_obstacle(endpoint) == "Address already in use"
@@ -26,7 +26,7 @@ def test_a_taken_port_is_noticed(address: str) -> None:
     assert not accepts_connections(endpoint)
 
 
-def test_an_address_of_another_machine_is_an_obstacle() -> None:
+def test_obstacle_foreign_address() -> None:
     # RFC 5737 keeps this network for documentation: no machine has it.
     assert listening_obstacle(Endpoint("http", 8000, "192.0.2.1")) == "Cannot assign requested address"
 
@@ -34,5 +34,5 @@ def test_an_address_of_another_machine_is_an_obstacle() -> None:
 @pytest.mark.parametrize(
     ("address", "url"), [("127.0.0.1", "127.0.0.1:80"), (EVERYWHERE, "localhost:80"), ("::", "localhost:80")]
 )
-def test_the_url_is_one_that_a_client_can_use(address: str, url: str) -> None:
+def test_endpoint_url(address: str, url: str) -> None:
     assert Endpoint("http", 80, address).url == url

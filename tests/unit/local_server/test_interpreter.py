@@ -18,9 +18,7 @@ def base(tmp_path: Path) -> Path:
     return path
 
 
-def test_a_virtual_environment_is_named_by_itself_and_not_by_what_it_links_to(
-    base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_python3_directory_of_virtual_environment(base: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     binaries = tmp_path / "venv" / "bin"
     binaries.mkdir(parents=True)
     for name in ("python", "python3"):
@@ -29,14 +27,14 @@ def test_a_virtual_environment_is_named_by_itself_and_not_by_what_it_links_to(
     assert find_python3_directory() == binaries
 
 
-def test_a_directory_whose_python3_is_another_one_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python3_is_another_interpreter(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (base.parent / "python3").write_text("another")
     monkeypatch.setattr(sys, "executable", str(base))
     with pytest.raises(LaunchError, match=r"python3 is another interpreter .*-m venv"):
         find_python3_directory()
 
 
-def test_a_directory_without_python3_is_refused(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_python3_missing(base: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "executable", str(base))
     with pytest.raises(LaunchError, match=r"python3 does not exist .*-m venv"):
         find_python3_directory()

@@ -1,4 +1,4 @@
-"""What a long step says of itself."""
+"""How a long step is reported."""
 
 import io
 import threading
@@ -15,7 +15,7 @@ class _Terminal(io.StringIO):
 
 
 class _Ticking(io.StringIO):
-    """A log file that notices the third line."""
+    """A log file that signals its third line."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -28,14 +28,14 @@ class _Ticking(io.StringIO):
         return written
 
 
-def test_a_log_gets_one_line_at_the_start_and_one_at_the_end() -> None:
+def test_progress_log_start_and_end() -> None:
     stream = io.StringIO()
     with progress("compiling", stream):
         pass
     assert stream.getvalue() == "compiling ...\ncompiling: done after 0 s\n"
 
 
-def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_progress_log_interval(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(progress_module, "_LOG_INTERVAL_S", 0.001)
     stream = _Ticking()
     with progress("compiling", stream):
@@ -43,7 +43,7 @@ def test_a_log_gets_a_line_now_and_then(monkeypatch: pytest.MonkeyPatch) -> None
     assert stream.getvalue().splitlines()[1] == "compiling ... 0 s"
 
 
-def test_a_terminal_shows_one_line_only() -> None:
+def test_progress_terminal_one_line() -> None:
     stream = _Terminal()
     with progress("compiling", stream):
         pass
@@ -51,7 +51,7 @@ def test_a_terminal_shows_one_line_only() -> None:
     assert stream.getvalue().endswith("\rcompiling: done after 0 s\x1b[K\n")
 
 
-def test_a_step_that_raises_is_reported_as_failed() -> None:
+def test_progress_failed_step() -> None:
     stream = io.StringIO()
     with pytest.raises(ValueError, match="no"), progress("compiling", stream):
         raise ValueError("no")

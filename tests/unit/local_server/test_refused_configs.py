@@ -1,4 +1,4 @@
-"""Which configs an old core refuses, and the one line that helps."""
+"""Which configs an old core refuses, and the line to change."""
 
 import sys
 from pathlib import Path
@@ -23,7 +23,7 @@ def _write_config(repository: Path, model: str, text: str) -> Path:
         ('name: "m" platform: "torch_aoti" a_field_of_a_later_core: 1', "add the line"),
     ],
 )
-def test_torch_aoti_under_the_stock_name_is_found(tmp_path: Path, text: str, line: str) -> None:
+def test_refused_torch_aoti_with_stock_name(tmp_path: Path, text: str, line: str) -> None:
     path = _write_config(tmp_path, "model", text)
     (refused,) = find_refused_configs(tmp_path)
     assert refused.path == path
@@ -42,23 +42,23 @@ def test_torch_aoti_under_the_stock_name_is_found(tmp_path: Path, text: str, lin
         "",
     ],
 )
-def test_every_other_config_is_left_to_the_server(tmp_path: Path, text: str) -> None:
+def test_refused_none_of_the_others(tmp_path: Path, text: str) -> None:
     _write_config(tmp_path, "model", text)
     assert find_refused_configs(tmp_path) == []
 
 
-def test_a_config_that_is_no_text_is_left_to_the_server(tmp_path: Path) -> None:
+def test_refused_not_a_text_file(tmp_path: Path) -> None:
     _write_config(tmp_path, "model", "").write_bytes(b'\xff\xfe platform: "torch_aoti"')
     assert find_refused_configs(tmp_path) == []
 
 
-def test_all_refused_configs_of_a_repository_are_found_at_once(tmp_path: Path) -> None:
+def test_refused_all_of_a_repository(tmp_path: Path) -> None:
     text = 'backend: "pytorch"\nplatform: "torch_aoti"'
     paths = [_write_config(tmp_path, name, text) for name in ("a", "b")]
     assert [refused.path for refused in find_refused_configs(tmp_path)] == paths
 
 
-def test_tritonclient_is_needed_only_where_the_platform_occurs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tritonclient_is_imported_late(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "tritonclient.grpc", None)
     _write_config(tmp_path, "other", 'backend: "onnxruntime"')
     assert find_refused_configs(tmp_path) == []
@@ -71,5 +71,5 @@ def test_tritonclient_is_needed_only_where_the_platform_occurs(tmp_path: Path, m
     ("core_version", "known"),
     [((2, 51, 0), False), ((2, 66, 0), False), ((2, 67, 0), True), ((2, 100, 0), True), ((3, 0), True), (None, True)],
 )
-def test_torch_aoti_is_known_from_release_26_03_on(core_version: tuple[int, ...] | None, known: bool) -> None:
+def test_knows_torch_aoti(core_version: tuple[int, ...] | None, known: bool) -> None:
     assert knows_torch_aoti(core_version) is known

@@ -1,4 +1,4 @@
-"""How a server process is started and ended, with shell scripts in the place of tritonserver."""
+"""How a server process is started and ended, with shell scripts instead of tritonserver."""
 
 import os
 import shlex
@@ -42,7 +42,7 @@ def install(bare_machine: Path, temporary: Path) -> Install:
     return install
 
 
-def test_it_is_started_in_an_empty_directory_with_our_interpreter_first(install: Install) -> None:
+def test_start_directory_and_environment(install: Install) -> None:
     install('ls -A | wc -l; command -v python3; echo "$LD_LIBRARY_PATH"; echo "$PYTHONDONTWRITEBYTECODE$MINE"')
     with Server("models", environment={"MINE": "!"}) as server, pytest.raises(LaunchError):
         server.wait_until_ready()
@@ -53,7 +53,7 @@ def test_it_is_started_in_an_empty_directory_with_our_interpreter_first(install:
     assert variables == "1!"
 
 
-def test_it_gets_its_options_as_they_are(install: Install) -> None:
+def test_start_options(install: Install) -> None:
     install("printf '%s\\n' \"$@\"")
     endpoints = (Endpoint("grpc", 5), Endpoint("http", 7, "::1"))
     with Server("/models", "s3://b/c d", options=["--log-verbose", "1"], endpoints=endpoints) as server:
@@ -68,9 +68,7 @@ def test_it_gets_its_options_as_they_are(install: Install) -> None:
 
 
 @pytest.mark.parametrize("name", ["with spaces", "it's", "$HOME", "caf\u00e9"])
-def test_a_repository_whose_path_a_shell_would_change_is_reached_through_a_link(
-    install: Install, tmp_path: Path, name: str
-) -> None:
+def test_start_repository_path_with_special_characters(install: Install, tmp_path: Path, name: str) -> None:
     (tmp_path / name).mkdir()
     (tmp_path / name / "the model").touch()
     install(
@@ -83,7 +81,7 @@ def test_a_repository_whose_path_a_shell_would_change_is_reached_through_a_link(
     assert content == "the model"
 
 
-def test_it_is_ready_when_it_answers(install: Install) -> None:
+def test_ready_when_ports_answer(install: Install) -> None:
     install(f'exec "{sys.executable}" -m http.server --bind 127.0.0.1 "$PORT"')
     endpoint = free_endpoints()[0]
     with Server("models", endpoints=(endpoint,), environment={"PORT": str(endpoint.port)}) as server:
@@ -93,26 +91,26 @@ def test_it_is_ready_when_it_answers(install: Install) -> None:
     assert not server.is_ready()
 
 
-def test_one_that_ends_before_it_is_ready_is_reported_with_its_log(install: Install) -> None:
+def test_wait_server_ends_early(install: Install) -> None:
     install("echo the reason >&2; exit 3")
     with Server("models") as server, pytest.raises(LaunchError, match=r"ended with code 3 before(?s:.*)the reason"):
         server.wait_until_ready()
 
 
-def test_one_that_takes_too_long_is_reported(install: Install) -> None:
+def test_wait_timeout(install: Install) -> None:
     install("exec sleep 1000")
     with Server("models") as server, pytest.raises(LaunchError, match="not ready after 0 s"):
         server.wait_until_ready(timeout_s=0.1)
 
 
-def test_the_signal_that_ended_it_is_told_from_an_exit_code(install: Install) -> None:
+def test_exit_code_of_signal(install: Install) -> None:
     install("kill -9 $$")
     with Server("models") as server, pytest.raises(LaunchError, match="code -9"):
         server.wait_until_ready()
     assert server.exit_code() == -9
 
 
-def test_nothing_is_left_of_one_that_ignores_the_polite_request(install: Install, temporary: Path) -> None:
+def test_stop_server_that_ignores_sigterm(install: Install, temporary: Path) -> None:
     endpoint = free_endpoints()[0]
     listen = f'"{sys.executable}" -m http.server --bind 127.0.0.1 {endpoint.port}'
     install(f"trap '' TERM; {LEAVE_A_REGION}; {listen} & wait")
@@ -128,7 +126,7 @@ def test_nothing_is_left_of_one_that_ignores_the_polite_request(install: Install
     assert not list(temporary.iterdir())
 
 
-def test_a_second_stop_is_harmless_and_the_log_stays(install: Install) -> None:
+def test_stop_twice(install: Install) -> None:
     install("echo hello")
     server = Server("models")
     with pytest.raises(LaunchError):
@@ -140,7 +138,7 @@ def test_a_second_stop_is_harmless_and_the_log_stays(install: Install) -> None:
     assert server.log == "hello\n"
 
 
-def test_a_start_that_fails_leaves_nothing(
+def test_start_failure_leaves_no_files(
     install: Install, temporary: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     install("exec sleep 1000")
@@ -150,9 +148,7 @@ def test_a_start_that_fails_leaves_nothing(
     assert not list(temporary.iterdir())
 
 
-def test_a_temporary_directory_that_forbids_programs_is_refused(
-    install: Install, temporary: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_directory_noexec(install: Install, temporary: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("exec sleep 1000")
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_flag=os.ST_NOEXEC))
     with pytest.raises(LaunchError, match=r"noexec.*TMPDIR"):
@@ -160,9 +156,7 @@ def test_a_temporary_directory_that_forbids_programs_is_refused(
     assert not list(temporary.iterdir())
 
 
-def test_a_temporary_directory_that_a_shell_would_split_is_refused(
-    install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_temporary_directory_with_spaces(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     install("exec sleep 1000")
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "with spaces"))
     with pytest.raises(LaunchError, match=r"with spaces.*TMPDIR"):

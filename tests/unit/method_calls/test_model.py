@@ -50,7 +50,7 @@ def test_values_in_the_order_of_the_planned_leaves(model: MethodModel) -> None:
 
 def test_answer_that_lacks_an_output(model: MethodModel) -> None:
     count, last = model.run([[]])
-    assert torch.equal(count, torch.tensor(0))
+    assert count == torch.tensor(0)
     assert str(last) == "output 'last' (RESULT[1]) is not in this answer: RESULT is a tuple with 1 element"
 
 

@@ -5,16 +5,19 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
+from triton_pytorch.artifact_store.archive import open_archive
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
-from triton_pytorch.pt2_loader.archive import read_model
+from triton_pytorch.pt2_loader.archive import PackagedModel, read_model
 
 
-def package(path: Path, *names: str, root: str = "m/") -> Path:
+def read(path: Path, *names: str, requested: str | None = None, root: str = "m/") -> PackagedModel:
+    """Read a model of a package that holds models of these names."""
     with zipfile.ZipFile(path, "w") as archive:
         for name in names:
             archive.writestr(f"{root}data/aotinductor/{name}/abc.wrapper.so", "")
-            archive.writestr(f"{root}data/aotinductor/{name}/abc.wrapper.cpp", "")
-    return path
+            archive.writestr(f"{root}data/aotinductor/{name}/abc.wrapper.cpp", f"// {name}")
+    with open_archive(path) as opened:
+        return read_model(opened, requested)
 
 
 @pytest.mark.parametrize(
@@ -27,28 +30,27 @@ def package(path: Path, *names: str, root: str = "m/") -> Path:
         (("model", "other"), "other", "other"),
     ],
 )
-def test_the_model_to_load(tmp_path: Path, names: tuple[str, ...], requested: str | None, chosen: str) -> None:
-    model = read_model(package(tmp_path / "p", *names), requested)
-    assert model.name == chosen
+def test_chosen_model(tmp_path: Path, names: tuple[str, ...], requested: str | None, chosen: str) -> None:
+    model = read(tmp_path / "p", *names, requested=requested)
+    assert (model.name, model.wrapper, model.metadata) == (chosen, f"// {chosen}", "")
     assert model.directory == PurePosixPath("m/data/aotinductor", chosen)
     assert model.siblings == names
 
 
-def test_archives_without_a_root_folder(tmp_path: Path) -> None:
-    model = read_model(package(tmp_path / "p", "model", root=""), None)
-    assert model.directory == PurePosixPath("data/aotinductor/model")
+def test_archive_without_root_folder(tmp_path: Path) -> None:
+    assert read(tmp_path / "p", "model", root="").directory == PurePosixPath("data/aotinductor/model")
 
 
-def test_no_compiled_model(tmp_path: Path) -> None:
-    with pytest.raises(ArtifactError, match="holds no compiled model for Linux"):
-        read_model(package(tmp_path / "p"), None)
-
-
-def test_several_models_and_no_choice(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"several models \(a, b\): choose one with the parameter AOTI_MODEL_NAME"):
-        read_model(package(tmp_path / "p", "a", "b"), None)
-
-
-def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(ConfigError, match=r"AOTI_MODEL_NAME is 'modle', but '.*' holds model; did you mean"):
-        read_model(package(tmp_path / "p", "model"), "modle")
+@pytest.mark.parametrize(
+    ("names", "requested", "error", "sentence"),
+    [
+        ((), None, ArtifactError, "'.*p' holds no compiled model for Linux"),
+        (("a", "b"), None, ConfigError, r"several models \(a, b\): choose one with the parameter AOTI_MODEL_NAME"),
+        (("model",), "modle", ConfigError, "AOTI_MODEL_NAME is 'modle', but '.*' holds model; did you mean"),
+    ],
+)
+def test_no_such_model(
+    tmp_path: Path, names: tuple[str, ...], requested: str | None, error: type[Exception], sentence: str
+) -> None:
+    with pytest.raises(error, match=sentence):
+        read(tmp_path / "p", *names, requested=requested)

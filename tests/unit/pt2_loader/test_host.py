@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_pytorch.pt2_loader.description import BuiltFor
-from triton_pytorch.pt2_loader.host import host_faults, read_cpu_flags
+from triton_pytorch.pt2_loader.host import BuiltFor, host_errors, read_built_for, read_cpu_flags
 
 OLD_CPU = frozenset({"fpu", "sse4_2", "avx2", "fma"})
 NEW_CPU = OLD_CPU | {"avx512f", "avx512dq", "avx512vl", "avx512bw", "avx512_vnni", "amx_tile"}
@@ -24,19 +23,19 @@ def _on_x86_64(monkeypatch: pytest.MonkeyPatch) -> None:
         (BuiltFor(), OLD_CPU),
         (BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES), NEW_CPU),
         (BuiltFor("cpu", "linux", "x86_64", ("AVX2",)), OLD_CPU),
-        (BuiltFor("cpu", "linux", "x86_64", ("AVX1024", "INVALID_VEC_ISA")), OLD_CPU),  # names that nobody knows yet
+        (BuiltFor("cpu", "linux", "x86_64", ("AVX1024", "INVALID_VEC_ISA")), OLD_CPU),  # names that are not known yet
         (BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES), frozenset()),  # a kernel that does not tell
         (BuiltFor("cuda", "linux", "x86_64", NEW_FEATURES), OLD_CPU),  # its work is done elsewhere
         (BuiltFor(None, None, None, NEW_FEATURES), OLD_CPU),
         (BuiltFor("cpu"), OLD_CPU),
     ],
 )
-def test_what_runs_here_or_may(built_for: BuiltFor, cpu: frozenset[str]) -> None:
-    assert list(host_faults(built_for, cpu)) == []
+def test_host_fits(built_for: BuiltFor, cpu: frozenset[str]) -> None:
+    assert list(host_errors(built_for, cpu)) == []
 
 
 @pytest.mark.parametrize(
-    ("built_for", "faults"),
+    ("built_for", "errors"),
     [
         (
             BuiltFor("cpu", "linux", "x86_64", NEW_FEATURES),
@@ -60,8 +59,27 @@ def test_what_runs_here_or_may(built_for: BuiltFor, cpu: frozenset[str]) -> None
         ),
     ],
 )
-def test_what_does_not_run_here(built_for: BuiltFor, faults: list[str]) -> None:
-    assert list(host_faults(built_for, OLD_CPU)) == faults
+def test_host_does_not_fit(built_for: BuiltFor, errors: list[str]) -> None:
+    assert list(host_errors(built_for, OLD_CPU)) == errors
+
+
+@pytest.mark.parametrize(
+    ("metadata", "built_for"),
+    [
+        ("", BuiltFor()),
+        ("not JSON", BuiltFor()),
+        ("[" * 100_000, BuiltFor()),
+        ("[1]", BuiltFor()),
+        ("{}", BuiltFor()),
+        ('{"AOTI_DEVICE_KEY": 3, "AOTI_MACHINE": null, "AOTI_CPU_ISA": ["AVX2"]}', BuiltFor()),
+        ('{"AOTI_DEVICE_KEY": "cuda", "AOTI_CPU_ISA": "", "AOTI_COMPUTE_CAPABILITY": "90"}', BuiltFor("cuda")),
+        ('{"AOTI_PLATFORM": "win32", "AOTI_MACHINE": "AMD64"}', BuiltFor(None, "win32", "AMD64")),
+        ('{"AOTI_CPU_ISA": "AVX512 INVALID_VEC_ISA"}', BuiltFor(cpu_features=("AVX512",))),
+    ],
+    ids=lambda value: str(value)[:40],
+)
+def test_built_for(metadata: str, built_for: BuiltFor) -> None:
+    assert read_built_for(metadata) == built_for
 
 
 @pytest.mark.parametrize(
@@ -77,16 +95,16 @@ def test_what_does_not_run_here(built_for: BuiltFor, faults: list[str]) -> None:
         ("", set()),
     ],
 )
-def test_flags(tmp_path: Path, text: str, flags: set[str]) -> None:
+def test_cpu_flags(tmp_path: Path, text: str, flags: set[str]) -> None:
     cpuinfo = tmp_path / "cpuinfo"
     cpuinfo.write_bytes(text.encode("latin-1"))
     assert read_cpu_flags(cpuinfo) == flags
 
 
-def test_without_cpuinfo_nothing_is_known(tmp_path: Path) -> None:
+def test_cpu_flags_unreadable(tmp_path: Path) -> None:
     assert read_cpu_flags(tmp_path / "cpuinfo") == frozenset()
     assert read_cpu_flags(tmp_path) == frozenset()
 
 
-def test_this_machine_has_flags() -> None:
+def test_cpu_flags_of_this_machine() -> None:
     assert read_cpu_flags() & {"fpu", "fp"}

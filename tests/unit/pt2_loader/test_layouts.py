@@ -74,7 +74,7 @@ def test_layouts(shape: str, memory: str, layout: tuple[int, ...] | None) -> Non
         ("s0, s1, 4", "?, 4, 2"),
     ],
 )
-def test_what_is_not_dense(shape: str, memory: str) -> None:
+def test_not_dense(shape: str, memory: str) -> None:
     with pytest.raises(NotDenseError, match="strides "):
         find_layout(sizes(shape), strides(memory))
 
@@ -86,7 +86,7 @@ def test_hostile_sizes_end_quickly() -> None:
 
 
 @pytest.mark.parametrize("rank", range(1, 5))
-def test_every_order_is_found_again(rank: int) -> None:
+def test_every_order(rank: int) -> None:
     for order in permutations(range(rank)):
         tensor = torch.empty_permuted((2, 3, 5, 7)[:rank], order)
         found = find_layout([*map(size_of, tensor.shape)], dict(enumerate(map(size_of, tensor.stride()))))
@@ -95,7 +95,7 @@ def test_every_order_is_found_again(rank: int) -> None:
 
 @settings(deadline=None)
 @given(st.lists(st.integers(1, 4), min_size=1, max_size=9), st.data())
-def test_a_tensor_in_the_layout_found_has_the_strides_given(shape: list[int], data: st.DataObject) -> None:
+def test_fuzz_dense_strides(shape: list[int], data: st.DataObject) -> None:
     tensor = torch.empty_permuted(shape, data.draw(st.permutations(range(len(shape)))))
     layout = find_layout([*map(size_of, shape)], dict(enumerate(map(size_of, tensor.stride()))))
     again = torch.empty_permuted(shape, tuple(range(len(shape))) if layout is ROW_MAJOR else layout)
@@ -105,7 +105,7 @@ def test_a_tensor_in_the_layout_found_has_the_strides_given(shape: list[int], da
 
 @settings(deadline=None)
 @given(st.lists(st.integers(2, 4), min_size=1, max_size=5), st.data())
-def test_other_strides_than_dense_ones_are_refused(shape: list[int], data: st.DataObject) -> None:
+def test_fuzz_other_strides(shape: list[int], data: st.DataObject) -> None:
     tensor = torch.empty_permuted(shape, data.draw(st.permutations(range(len(shape)))))
     changed = list(tensor.stride())
     changed[data.draw(st.integers(0, len(shape) - 1))] += data.draw(st.sampled_from([-1, 1, 1000]))

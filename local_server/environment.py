@@ -12,7 +12,7 @@ from triton_pytorch.model_config.errors import LaunchError
 
 
 def make_private_directory() -> Path:
-    """Make a directory for the files of one server. Raises LaunchError where programs cannot run in such a one."""
+    """Make a directory for the files of one server. Raises LaunchError where programs cannot run there."""
     parent = tempfile.gettempdir()
     if is_changed_by_shell(parent):
         raise LaunchError(
@@ -28,12 +28,12 @@ def make_private_directory() -> Path:
 
 
 def own_options(installation: Installation, directory: Path) -> list[str]:
-    """Return the options that no user has to know, for a server whose files are in `directory`."""
+    """Return the options that `serve` adds itself, for a server whose files are in `directory`."""
     options = [
         f"--backend-directory={directory / 'backends'}",
-        # Two servers side by side must not share regions, and what a killed one leaves has to be recognisable.
+        # Two servers side by side must not share regions, and those of a killed one must be recognisable.
         f"--backend-config=python,shm-region-prefix-name={directory.name}",
-        # tritonserver would end where one of many models does not load: serve the others, unless told otherwise.
+        # By default tritonserver ends where one of many models does not load: serve the others.
         "--exit-on-error=false",
         # Many models that import torch at once on few cores take longer than the 30 s that a stub is given.
         "--backend-config=python,stub-timeout-seconds=120",
