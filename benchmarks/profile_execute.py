@@ -1,31 +1,32 @@
 """`python -m triton_pytorch.benchmarks.profile_execute`: where `execute` spends its time on a tiny package.
 
-It runs in this process, without a server: requests and responses are those of the tests' fake, whose own functions
-stand in the table for Triton's. The profiler makes Python's functions look dearer than they are; the first line is
-measured without it.
+It runs in this process, without a server: model.py is loaded as Triton's stub does, with the tests' fake of Triton's
+module, whose own functions stand in the table for Triton's. The profiler makes Python's functions look dearer than they
+are; the first line is measured without it: the median of many runs.
 """
 
 import cProfile
-import json
+import sys
 import tempfile
 import time
 from collections import defaultdict
 from collections.abc import Mapping
 from pathlib import Path
+from statistics import median
 from types import CodeType
 from typing import Any
 
 import torch
 
-from triton_pytorch.execution.loop import RunLoop, open_loop
-from triton_pytorch.model_config.configuration import Instance, InstanceKind, read_config
-from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration import fake_triton
+from triton_pytorch.tests.integration.conftest import arguments, load_entry
 
 ROOT = Path(__file__).resolve().parents[1]
 SIZES = (1, 16)  # requests in one call of `execute`
 REQUESTS = 16_000
+RUNS = 20  # of the measurement without the profiler
 SHOWN_SHARE = 0.02
 
 _OUTPUTS = ("OUTPUT__0", "OUTPUT__1")
@@ -33,23 +34,28 @@ _OUTPUTS = ("OUTPUT__0", "OUTPUT__1")
 
 def main() -> None:
     """Print microseconds per request, in all and by function."""
-    torch.set_num_threads(1)
     with tempfile.TemporaryDirectory(prefix="triton_pytorch_profile_") as directory:
-        loop = _open_loop(Path(directory))
+        model = _load(Path(directory))
         try:
-            loop.execute(_requests(2))  # before requests that differ came together, none shares a call
-            plain = {size: _time(loop, size) for size in SIZES}
-            profiles = {size: _profile(loop, size) for size in SIZES}
+            plain = {size: _time(model, size) for size in SIZES}
+            profiles = {size: _profile(model, size) for size in SIZES}
         finally:
-            loop.close()
+            model.finalize()
     _print(plain, profiles)
 
 
-def _open_loop(directory: Path) -> RunLoop:
-    (directory / "model.pt2").symlink_to(package_path("add_sub"))
+def _load(directory: Path) -> Any:
+    """Load the package through model.py, on one thread."""
+    version_directory = directory / "1"
+    version_directory.mkdir()
+    (version_directory / "model.pt2").symlink_to(package_path("add_sub"))
+    triton = sys.modules["triton_python_backend_utils"] = fake_triton.fake_module()
+    model = load_entry(triton)
+    fake_triton.fill(triton)
     inputs, outputs = ([tensor_config(f"{way}__{i}", dims=(4,)) for i in range(2)] for way in ("INPUT", "OUTPUT"))
-    config = read_config(json.dumps({"name": "add_sub", **model_config(inputs, outputs, max_batch_size=max(SIZES))}))
-    return open_loop(Instance(config, directory, InstanceKind.CPU, device_id=0), fake_triton.names())
+    config = {"max_batch_size": max(SIZES), "parameters": {"INTRA_OP_THREAD_COUNT": "1"}}
+    model.initialize(arguments(directory, "CPU", inputs, outputs, config))
+    return model
 
 
 def _requests(count: int) -> list[Any]:
@@ -61,23 +67,26 @@ def _requests(count: int) -> list[Any]:
     ]
 
 
-def _time(loop: RunLoop, size: int) -> float:
+def _time(model: Any, size: int) -> float:
     """Return microseconds per request."""
     requests = _requests(size)
-    loop.execute(requests)
-    start = time.perf_counter()
-    for _ in range(REQUESTS // size):
-        loop.execute(requests)
-    return (time.perf_counter() - start) / REQUESTS * 1e6
+    calls = REQUESTS // (size * RUNS)
+    figures = []
+    for _ in range(RUNS):
+        start = time.perf_counter()
+        for _ in range(calls):
+            model.execute(requests)
+        figures.append((time.perf_counter() - start) / (calls * size) * 1e6)
+    return median(figures)
 
 
-def _profile(loop: RunLoop, size: int) -> Mapping[str, float]:
+def _profile(model: Any, size: int) -> Mapping[str, float]:
     """Return the microseconds per request that each function spends in itself."""
     requests = _requests(size)
     profiler = cProfile.Profile()
     profiler.enable()
     for _ in range(REQUESTS // size):
-        loop.execute(requests)
+        model.execute(requests)
     profiler.disable()
     spent: dict[str, float] = defaultdict(float)
     for entry in profiler.getstats():

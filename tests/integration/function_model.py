@@ -15,6 +15,7 @@ from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import model_config
 from triton_pytorch.tests.assets.leaves import element, positional
 from triton_pytorch.tests.integration import fake_triton
+from triton_pytorch.torch_runtime.placement import CPU
 from triton_pytorch.torch_runtime.session import Session
 
 
@@ -23,8 +24,8 @@ class FunctionModel:
     """Calls a function of its input leaves that returns the output leaves, and keeps the rows of each call."""
 
     function: Callable[..., Sequence[Any]]
-    device: torch.device = field(default_factory=lambda: torch.device("cpu"))
-    session: Session = torch.inference_mode
+    device: torch.device
+    session: Session
     calls: list[int] = field(default_factory=list)
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
@@ -78,6 +79,7 @@ def function_loop(
     *,
     leaf: Callable[[int], Leaf] = positional,
     leaves: int | None = None,
+    device: torch.device = CPU,
     session: Session = torch.inference_mode,
     **config: Any,
 ) -> Loop:
@@ -92,7 +94,7 @@ def function_loop(
             known[index] = replace(known[index], kind=ValueKind.STRINGS)
     config_read = read_config(json.dumps({"name": "m", **model_config(inputs, outputs, **config)}))
     plan = bind(config_read, Signature(tuple(input_leaves), tuple(output_leaves)))
-    model = FunctionModel(function, session=session)
+    model = FunctionModel(function, device, session)
     triton = fake_triton.names()
     loop = RunLoop(plan, model, triton)
     return Loop(model, loop, triton.logger, [output["name"] for output in outputs])

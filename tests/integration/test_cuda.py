@@ -1,22 +1,21 @@
 """What only a GPU can show: `make test-gpu`. Everything is made here, and takes less than a minute."""
 
-import json
 from pathlib import Path
-from typing import Any
 
 import pytest
 import torch
 from torch import Tensor, nn
 
+from triton_pytorch.artifact_store.model_file import open_model_file
 from triton_pytorch.batching.gather import gather
-from triton_pytorch.execution.loop import RunLoop
-from triton_pytorch.model_config.configuration import read_config
-from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.model_config.parameters import Parameters
+from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.scripts import scripted
-from triton_pytorch.tests.integration import fake_triton
 from triton_pytorch.tests.integration.conftest import Serve
-from triton_pytorch.torch_runtime.streams import execution_scope
-from triton_pytorch.torchscript_loader.script import open_script
+from triton_pytorch.tests.integration.function_model import function_loop
+from triton_pytorch.torch_runtime.session import RunMode
+from triton_pytorch.torch_runtime.tensors import as_response_output
+from triton_pytorch.torchscript_loader.description import describe
 
 pytestmark = pytest.mark.gpu
 
@@ -59,9 +58,9 @@ def test_weights_and_inputs_meet_on_one_device(serve: Serve, tmp_path: Path, kin
             assert torch.allclose(answer.data.cpu(), x * torch.tensor([1.0, 2.0, 3.0]))
 
 
-def test_a_model_without_weights_takes_the_first_gpu(tmp_path: Path) -> None:
-    config = read_config(json.dumps({"name": "m", **model_config(INPUTS, OUTPUTS)}))
-    assert open_script(scripted(WithoutWeights(), tmp_path / "archive.pt"), config, None).device == gpu()
+def test_model_without_weights_takes_the_first_gpu(tmp_path: Path) -> None:
+    with open_model_file(scripted(WithoutWeights(), tmp_path / "archive.pt")) as file:
+        assert describe(file, Parameters(), None).device == gpu()
 
 
 @pytest.mark.parametrize("layout", [None, (0, 2, 3, 1)])
@@ -83,53 +82,39 @@ def test_inputs_that_lie_on_the_gpu_stay_there() -> None:
     assert torch.equal(gather([x, x.cpu()], gpu(), None), torch.cat([x, x]))
 
 
-class Streams:
-    """A model that keeps the stream and the device of each call, and is slow enough to be caught unfinished."""
+def test_each_instance_has_a_stream_of_its_own_and_is_done_when_it_answers() -> None:
+    seen: list[tuple[int, int]] = []
 
-    def __init__(self, device: torch.device) -> None:
-        self.device = device
-        self.inputs, self.outputs = open_leaves()
-        self.seen: list[tuple[int, int]] = []
-
-    def run(self, leaves: list[Any]) -> list[Tensor]:
-        self.seen.append((torch.cuda.current_stream().cuda_stream, torch.cuda.current_device()))
-        (x,) = leaves
-        busy = torch.ones(2000, 2000, device=self.device)
-        for _ in range(20):
+    def function(x: Tensor) -> list[Tensor]:
+        seen.append((torch.cuda.current_stream().cuda_stream, torch.cuda.current_device()))
+        busy = torch.ones(2000, 2000, device=x.device)
+        for _ in range(20):  # slow enough to be caught unfinished
             busy = busy @ busy / 2000
         return [x * 2 + 0 * busy[0, 0]]
 
-    def close(self) -> None:
-        """Nothing to let go of."""
-
-
-def open_leaves() -> tuple[Any, Any]:
-    from triton_pytorch.contract.leaves import Leaf
-    from triton_pytorch.io_naming.names import LeafPath
-
-    return [Leaf(LeafPath("ARGS", ("0",)), names=("x",))], [Leaf(LeafPath("RESULT"))]
-
-
-def test_each_instance_has_a_stream_of_its_own_and_is_done_when_it_answers() -> None:
-    config = read_config(json.dumps({"name": "m", **model_config(INPUTS, OUTPUTS)}))
-    streams = set()
+    tensors = [tensor_config("INPUT__0", dims=(3,))], [tensor_config("OUTPUT__0", dims=(3,))]
     for _ in range(2):
-        model = Streams(gpu())
-        loop = RunLoop(model, config, fake_triton.names(), scope=execution_scope(gpu(), torch.inference_mode))
-        request = fake_triton.InferenceRequest([fake_triton.Tensor("x", torch.ones(3))], ["RESULT"])
-        (response,) = loop.execute([request])
+        session = RunMode().session_on(gpu())
+        served = function_loop(function, *tensors, device=gpu(), session=session)
+        (response,) = served.loop.execute([served.request(torch.ones(3))])
         assert response.error() is None, response.error().message()
-        ((stream, device),) = model.seen
-        assert stream != torch.cuda.default_stream().cuda_stream
-        assert device == 0
-        streams.add(stream)
         other = torch.cuda.Stream()  # type: ignore[no-untyped-call]  # one that has waited for nothing
         with torch.cuda.stream(other):
             assert response.output_tensors()[0].data.cpu().tolist() == [2.0, 2.0, 2.0]
-    assert len(streams) == 2
+    streams, devices = zip(*seen, strict=True)
+    assert len({*streams, torch.cuda.default_stream().cuda_stream}) == 3
+    assert devices == (0, 0)
 
 
-def test_zero_size_results_stay_on_their_device() -> None:
-    from triton_pytorch.torch_runtime.tensors import as_response_output
+def test_cache_is_emptied_as_a_session_ends() -> None:
+    session = RunMode(cleans_cache=True).session_on(gpu())
+    torch.cuda.empty_cache()
+    with session():
+        before = torch.cuda.memory_reserved(0)
+        torch.empty(2**26, dtype=torch.uint8, device=gpu())
+        assert torch.cuda.memory_reserved(0) >= before + 2**26
+    assert torch.cuda.memory_reserved(0) == before
 
+
+def test_empty_results_stay_on_their_device() -> None:
     assert as_response_output(torch.empty(2, 0, device=gpu())).device == gpu()

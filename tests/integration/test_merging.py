@@ -8,8 +8,8 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.leaves import positional
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
 
 BATCH = 64
@@ -43,9 +43,8 @@ MIXES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, ma
 
 @settings(deadline=None)
 @given(mix=MIXES, wanted=st.lists(st.sets(st.sampled_from(range(4))), min_size=8, max_size=8))
-def test_each_request_gets_what_it_would_have_got_alone(mix: list[tuple[int, int]], wanted: list[set[int]]) -> None:
+def test_merged_requests_get_what_they_would_have_got_alone(mix: list[tuple[int, int]], wanted: list[set[int]]) -> None:
     served = a_loop()
-    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, *sizes) for number, sizes in enumerate(mix)]
     names = [[f"OUTPUT__{index}" for index in indices] for indices in wanted]
 
@@ -56,10 +55,12 @@ def test_each_request_gets_what_it_would_have_got_alone(mix: list[tuple[int, int
         assert answer.keys() == {f"OUTPUT__{index}" for index in indices}
         for index in indices:
             assert torch.equal(answer[f"OUTPUT__{index}"], expected[index])
-    assert len(served.model.calls) == len({length for _, length in mix})  # one call for each size behind the batch
+    assert len(served.model.calls) == len(
+        {length for _, length in mix}
+    )  # a call for each size
 
 
-def test_groups_run_in_the_order_of_their_first_requests() -> None:
+def test_groups_run_in_order_of_their_first_requests() -> None:
     lengths: list[int] = []
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:
@@ -67,14 +68,12 @@ def test_groups_run_in_the_order_of_their_first_requests() -> None:
         return scale_and_sum(x, y)
 
     served = a_loop(function)
-    served.prove(*tensors(0, 1, 1))
-    lengths.clear()
     mix = [(1, 2), (1, 3), (2, 2), (1, 1), (3, 3)]
     served.execute(*[served.request(*tensors(i, *sizes)) for i, sizes in enumerate(mix)])
     assert lengths == [2, 3, 1]
 
 
-def test_requests_with_other_optional_inputs_are_calls_of_their_own() -> None:
+def test_requests_with_other_optional_inputs_run_apart() -> None:
     calls: list[list[bool]] = []
 
     def function(x: torch.Tensor, y: torch.Tensor | None, z: torch.Tensor | None) -> Sequence[torch.Tensor]:
@@ -85,24 +84,22 @@ def test_requests_with_other_optional_inputs_are_calls_of_their_own() -> None:
         function,
         [tensor_config(f"INPUT__{i}", dims=(1,), optional=i > 0) for i in range(3)],
         [tensor_config("OUTPUT__0", dims=(1,))],
-        leaf=lambda path: Leaf(path, has_default=path.segments != ("0",)),
+        leaf=lambda index: positional(index, has_default=index > 0),
         max_batch_size=BATCH,
     )
     x, y, z = (torch.tensor([[value]]) for value in (1.0, 2.0, 3.0))
     sent = [(x, y, z), (x, None, z), (x + 1, y, z), (x, y, None), (x, None, None), (x + 1, None, z)]
-    for _ in range(2):  # the first time nobody shares a call
-        calls.clear()
-        answers = served.execute(*[served.request(*inputs) for inputs in sent])
-        assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
+    answers = served.execute(*[served.request(*inputs) for inputs in sent])
+    assert [float(answer["OUTPUT__0"]) for answer in answers] == [6.0, 14.0, 7.0, 103.0, 111.0, 15.0]
     assert calls == [[True, True], [False, True], [True, False], [False, False]]
 
 
-def test_a_request_without_any_input_has_no_batch_size() -> None:
+def test_request_without_any_input() -> None:
     served = function_loop(
         lambda x: [torch.zeros(1, 1) if x is None else x],
         [tensor_config("INPUT__0", dims=(1,), optional=True)],
         [tensor_config("OUTPUT__0", dims=(1,))],
-        leaf=lambda path: Leaf(path, has_default=True),
+        leaf=lambda index: positional(index, has_default=True),
         max_batch_size=BATCH,
     )
     (answer,) = served.execute(served.request(None))
@@ -121,7 +118,7 @@ def test_without_batching_each_request_is_a_call() -> None:
     assert served.model.calls == [3, 3, 0]
 
 
-def test_what_a_model_writes_to_its_inputs_reaches_nobody_else() -> None:
+def test_model_that_writes_to_its_inputs() -> None:
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:
         outputs = scale_and_sum(x.clone(), y.clone())
         x.fill_(float("nan"))
@@ -129,7 +126,6 @@ def test_what_a_model_writes_to_its_inputs_reaches_nobody_else() -> None:
         return outputs
 
     served = a_loop(function)
-    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, 2, 2) for number in range(3)]
     requests = [served.request(*pair) for pair in sent]
     answers = served.execute(*requests)
@@ -138,28 +134,26 @@ def test_what_a_model_writes_to_its_inputs_reaches_nobody_else() -> None:
         assert [tensor.data.tolist() for tensor in request.inputs()] == [tensor.tolist() for tensor in pair]
 
 
-def test_a_model_may_return_the_memory_that_it_writes_to_next() -> None:
+def test_lent_memory_is_copied_where_another_group_follows() -> None:
     kept = torch.zeros(BATCH, 4, 3)
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:
-        place = kept[: x.shape[0], : x.shape[1]]
-        place.copy_(x)
-        return place, *scale_and_sum(x, y)[1:]
+        lent = kept[: x.shape[0], : x.shape[1]]
+        lent.copy_(x)
+        return lent, *scale_and_sum(x, y)[1:]
 
     served = a_loop(function)
-    served.prove(*tensors(0, 1, 1))
-    sent = [tensors(number, 1, length) for number, length in enumerate((2, 3, 2, 1))]
+    sent = [tensors(number, 1, length) for number, length in enumerate((2, 3, 2, 0, 1))]  # 0: empty tensors too
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for (x, _), answer in zip(sent, answers, strict=True):
         assert torch.equal(answer["OUTPUT__0"], x)
 
 
-def test_outputs_that_share_memory_leave_whole() -> None:
+def test_outputs_that_share_memory() -> None:
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:
         return x, x.transpose(1, 2), x[:, :1].expand(-1, 2, -1), y
 
     served = a_loop(function)
-    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, number + 1, 2) for number in range(3)]
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for (x, y), answer in zip(sent, answers, strict=True):
@@ -170,9 +164,8 @@ def test_outputs_that_share_memory_leave_whole() -> None:
 
 
 @pytest.mark.parametrize("rows", [[0], [0, 0], [0, 2], [2, 0, 1]], ids=str)
-def test_requests_without_rows_are_answered_without_rows(rows: list[int]) -> None:
+def test_requests_without_rows(rows: list[int]) -> None:
     served = a_loop()
-    served.prove(*tensors(0, 1, 1))
     sent = [tensors(number, count, 2) for number, count in enumerate(rows)]
     answers = served.execute(*[served.request(*pair) for pair in sent])
     for pair, answer in zip(sent, answers, strict=True):
@@ -188,7 +181,7 @@ def test_requests_without_rows_are_answered_without_rows(rows: list[int]) -> Non
         ([False, False], 0.011, 1, [2, 2]),
     ],
 )
-def test_cancelled_requests_are_looked_for_where_the_model_is_slow(
+def test_cancelled_requests_of_a_slow_model(
     monkeypatch: pytest.MonkeyPatch,
     is_cancelled: list[bool],
     seconds: float,
@@ -198,7 +191,6 @@ def test_cancelled_requests_are_looked_for_where_the_model_is_slow(
     served = function_loop(
         lambda x: [x + 1], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")], max_batch_size=2
     )
-    served.prove(torch.zeros(1, 2))
     clock = iter([i * seconds for i in range(100)])
     monkeypatch.setattr("triton_pytorch.execution.loop.perf_counter", lambda: next(clock))
     first = [served.request(torch.full((1, 2), 5.0)) for _ in range(2)]

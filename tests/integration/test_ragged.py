@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.contract.leaves import Dimension, Leaf
-from triton_pytorch.io_naming.names import LeafPath
+from triton_pytorch.contract.leaves import Dimension
 from triton_pytorch.contract.sizes import dynamic_size
 from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.leaves import positional
 from triton_pytorch.tests.integration.conftest import Serve
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
 
@@ -36,7 +36,7 @@ def scatter(target: str, source: str) -> dict[str, Any]:
     return {"kind": "BATCH_SCATTER_WITH_INPUT_SHAPE", "target_name": [target], "source_input": [source]}
 
 
-def ragged_package(serve: Serve) -> Any:
+def ragged_package(serve: Serve, **parameters: str) -> Any:
     return serve(
         "ragged",
         [
@@ -54,30 +54,45 @@ def ragged_package(serve: Serve) -> Any:
             batch_input("ITEM_SHAPE", "KWARGS[shapes]", source="KWARGS[values]"),
         ],
         batch_output=[scatter("RESULT[doubled]", "KWARGS[values]")],
+        parameters=parameters,
     )
 
 
+def of_lengths(model: Any, lengths: list[int]) -> tuple[list[torch.Tensor], list[torch.Tensor], list[Any]]:
+    """Return the values and scales of a request for each length, and the responses."""
+    sent = [torch.arange(1.0, length + 1).reshape(1, length) + 100 * i for i, length in enumerate(lengths)]
+    scales = [torch.tensor([[float(i + 2)]]) for i in range(len(lengths))]
+    requests = [
+        model.request({"KWARGS[values]": values, "KWARGS[scale]": scale})
+        for values, scale in zip(sent, scales, strict=True)
+    ]
+    return sent, scales, model.execute(*requests)
+
+
+def check_answer(response: Any, values: torch.Tensor, scale: torch.Tensor) -> None:
+    assert response.error() is None, response.error().message()
+    answer = {tensor.name(): tensor.data for tensor in response.output_tensors()}
+    assert answer["RESULT[sums]"].tolist() == [[float(values.sum() * scale)]]
+    assert answer["RESULT[lengths]"].tolist() == [[values.shape[1]]]
+    assert answer["RESULT[doubled]"].tolist() == (2 * values).tolist()
+
+
 @pytest.mark.parametrize("lengths", [[2, 0, 5], [3], [1, 1, 1, 1], [0, 0], [0, 9]], ids=str)
-def test_a_package_gets_requests_of_any_length_in_one_call(serve: Serve, lengths: list[int]) -> None:
-    model = ragged_package(serve)
-    for _ in range(2):  # the first time nobody shares a call
-        sent = [torch.arange(1.0, length + 1).reshape(1, length) + 100 * i for i, length in enumerate(lengths)]
-        scales = [torch.tensor([[float(i + 2)]]) for i in range(len(lengths))]
-        responses = model.execute(
-            *[
-                model.request({"KWARGS[values]": values, "KWARGS[scale]": scale})
-                for values, scale in zip(sent, scales, strict=True)
-            ]
-        )
-        for response, values, scale in zip(responses, sent, scales, strict=True):
-            assert response.error() is None, response.error().message()
-            answer = {tensor.name(): tensor.data for tensor in response.output_tensors()}
-            assert answer["RESULT[sums]"].tolist() == [[float(values.sum() * scale)]]
-            assert answer["RESULT[lengths]"].tolist() == [[values.shape[1]]]
-            assert answer["RESULT[doubled]"].tolist() == (2 * values).tolist()
+def test_package_requests_of_any_length(serve: Serve, lengths: list[int]) -> None:
+    model = ragged_package(serve, ALLOW_EMPTY_INPUTS="true")
+    for values, scale, response in zip(*of_lengths(model, lengths), strict=True):
+        check_answer(response, values, scale)
 
 
-def test_a_request_that_breaks_a_relation_of_the_call_fails_alone(serve: Serve) -> None:
+def test_package_request_of_length_0_is_refused_by_default(serve: Serve) -> None:
+    sent, scales, responses = of_lengths(ragged_package(serve), [2, 0, 5])
+    for number in (0, 2):
+        check_answer(responses[number], sent[number], scales[number])
+    assert "input 'KWARGS[values]' has no elements" in responses[1].error().message()
+    assert "ALLOW_EMPTY_INPUTS" in responses[1].error().message()
+
+
+def test_request_that_breaks_a_relation_of_the_call_fails_alone(serve: Serve) -> None:
     model = ragged_package(serve)
     rows = [1, 2, 1]  # the package was exported for one row in each request: ends has requests + 1 numbers
     responses = model.execute(
@@ -117,8 +132,6 @@ def every_kind(**config: Any) -> tuple[Loop, list[list[Any]]]:
 def test_every_kind_of_batch_input_reaches_the_model() -> None:
     served, calls = every_kind()
     first, second = torch.arange(4.0).reshape(2, 1, 2), torch.arange(10.0, 13).reshape(1, 3, 1)
-    served.execute(served.request(first), served.request(second))  # the first time nobody shares a call
-    calls.clear()
     answers = served.execute(served.request(first), served.request(second))
     flat = [0.0, 1.0, 2.0, 3.0, 10.0, 11.0, 12.0]
     assert calls == [
@@ -131,7 +144,7 @@ def test_every_kind_of_batch_input_reaches_the_model() -> None:
     assert calls[1] == [flat[4:], [3], [3], [0, 3], [0.0] * 3, [[3, 1]], [3, 1]]
 
 
-def test_a_result_of_another_size_than_its_source_is_refused() -> None:
+def test_result_of_another_size_than_its_source() -> None:
     served = function_loop(
         lambda values: [values[1:]],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],
@@ -146,7 +159,7 @@ def test_a_result_of_another_size_than_its_source_is_refused() -> None:
     )
 
 
-def test_the_fixed_sizes_of_a_scattered_output_stand() -> None:
+def test_scattered_output_keeps_its_fixed_sizes() -> None:
     served = function_loop(
         lambda values: [torch.stack([values, -values], 1)],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],
@@ -154,13 +167,12 @@ def test_the_fixed_sizes_of_a_scattered_output_stand() -> None:
         max_batch_size=8,
         batch_output=[scatter("OUTPUT__0", "INPUT__0")],
     )
-    for _ in range(2):
-        answers = served.execute(served.request(torch.tensor([[1.0, 2.0]])), served.request(torch.tensor([[3.0]])))
-        assert answers[0]["OUTPUT__0"].tolist() == [[[1.0, -1.0], [2.0, -2.0]]]
-        assert answers[1]["OUTPUT__0"].tolist() == [[[3.0, -3.0]]]
+    answers = served.execute(served.request(torch.tensor([[1.0, 2.0]])), served.request(torch.tensor([[3.0]])))
+    assert answers[0]["OUTPUT__0"].tolist() == [[[1.0, -1.0], [2.0, -2.0]]]
+    assert answers[1]["OUTPUT__0"].tolist() == [[[3.0, -3.0]]]
 
 
-def test_a_ragged_model_is_not_told_to_do_without_batching() -> None:
+def test_ragged_output_without_batch_output() -> None:
     served = function_loop(
         lambda values: [values],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],
@@ -171,7 +183,7 @@ def test_a_ragged_model_is_not_told_to_do_without_batching() -> None:
     assert "1 row went in and 3 rows came out; an output in the shape of a ragged input needs batch_output" in answer
 
 
-def test_a_count_that_its_type_cannot_hold_fails_its_request() -> None:
+def test_count_that_its_type_cannot_hold_fails_its_request() -> None:
     served = function_loop(
         lambda values, counts: [counts.reshape(-1, 1)],
         [tensor_config("INPUT__0", torch.uint8, allow_ragged_batch=True)],
@@ -186,7 +198,7 @@ def test_a_count_that_its_type_cannot_hold_fails_its_request() -> None:
     assert "INPUT__1' of kind BATCH_ELEMENT_COUNT would hold 16777217" in answers[1]
 
 
-def test_ragged_inputs_are_optional_where_the_model_has_a_default() -> None:
+def test_optional_ragged_input() -> None:
     counts: list[int | None] = []
 
     def function(x: torch.Tensor, values: torch.Tensor | None) -> list[torch.Tensor]:
@@ -197,27 +209,33 @@ def test_ragged_inputs_are_optional_where_the_model_has_a_default() -> None:
         function,
         [tensor_config("INPUT__0"), tensor_config("INPUT__1", optional=True, allow_ragged_batch=True)],
         [tensor_config("OUTPUT__0")],
-        leaf=lambda path: Leaf(path, has_default=path == LeafPath("ARGS", ("1",))),
+        leaf=lambda index: positional(index, has_default=index == 1),
         max_batch_size=8,
     )
     x = torch.ones(1, 1)
-    for _ in range(2):  # the first time nobody shares a call
-        counts.clear()
-        answers = served.execute(
-            served.request(x, torch.ones(1, 2)), served.request(2 * x, None), served.request(3 * x, torch.ones(1, 3))
-        )
-        assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0]], [[4.0]], [[6.0]]]
+    answers = served.execute(
+        served.request(x, torch.ones(1, 2)), served.request(2 * x, None), served.request(3 * x, torch.ones(1, 3))
+    )
+    assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0]], [[4.0]], [[6.0]]]
     assert counts == [5, None]
 
 
-def test_a_bound_on_a_merged_size_stops_nobody() -> None:
+def test_upper_bound_of_a_merged_size_is_not_enforced() -> None:
     served = function_loop(
         lambda values: [values * 2],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],
         [tensor_config("OUTPUT__0")],
-        leaf=lambda path: Leaf(path, "float32", (Dimension(dynamic_size("s0"), 1, 4),)),
+        leaf=lambda index: positional(index, dtype="float32", shape=(Dimension(dynamic_size("s0"), 1, 4),)),
         max_batch_size=8,
         batch_output=[scatter("OUTPUT__0", "INPUT__0")],
     )
     (answer,) = served.execute(served.request(torch.ones(1, 9)))
     assert answer["OUTPUT__0"].tolist() == [[2.0] * 9]
+
+
+def test_ragged_request_without_rows() -> None:
+    served, _ = every_kind()
+    good = torch.ones(1, 1, 2)
+    answers = served.execute(served.request(torch.ones(0)), served.request(good))
+    assert answers[0] == "INVALID_ARG: model 'm': the request has no rows: expected one at least"
+    assert answers[1]["OUTPUT__1"].tolist() == (good + 1).tolist()

@@ -17,7 +17,7 @@ from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import arguments
 from triton_pytorch.torch_runtime import settings
 from triton_pytorch.torch_runtime.cpus import usable_cpus
-from triton_pytorch.torch_runtime.settings import Settings, cache_cleaner, describe
+from triton_pytorch.torch_runtime.settings import Settings, describe
 from triton_pytorch.torch_runtime.switches import SWITCHES, Switch
 from triton_pytorch.torch_runtime.threads import ThreadCount
 
@@ -193,25 +193,6 @@ def test_packages_have_no_executor_to_tell_of() -> None:
     assert describe(in_force) == (
         "intra-op threads 1 (OMP_NUM_THREADS), inter-op threads 2, inference mode on, cuDNN on, cache cleaning on"
     )
-
-
-def test_the_cache_is_cleaned_on_cuda_only_and_where_asked_for() -> None:
-    cleaning = read_parameters({"ENABLE_CACHE_CLEANING": "true"})
-    assert cache_cleaner(cleaning, torch.device("cuda", 0)) is torch.cuda.empty_cache
-    assert cache_cleaner(cleaning, torch.device("cpu")) is None
-    assert cache_cleaner(Parameters(), torch.device("cuda", 0)) is None
-
-
-@pytest.mark.gpu
-def test_cleaning_gives_the_memory_of_a_gpu_back() -> None:
-    clean = cache_cleaner(read_parameters({"ENABLE_CACHE_CLEANING": "true"}), torch.device("cuda", 0))
-    assert clean is not None
-    clean()
-    before = torch.cuda.memory_reserved(0)
-    torch.empty(2**26, dtype=torch.uint8, device="cuda:0")
-    assert torch.cuda.memory_reserved(0) >= before + 2**26
-    clean()
-    assert torch.cuda.memory_reserved(0) == before
 
 
 @pytest.mark.gpu

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triton_pytorch.batching.gather import gather
-from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes
+from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes, scatter_strings
 from triton_pytorch.tests.integration.fake_triton import unaligned
 from triton_pytorch.torch_runtime.tensors import ALIGNMENT_BYTES
 
@@ -34,9 +34,7 @@ ROWS = st.lists(st.integers(0, 4), min_size=1, max_size=6)
 
 @settings(deadline=None)
 @given(rows=ROWS, dims=SHAPES, dtype=st.sampled_from(DTYPES), data=st.data())
-def test_rows_come_together_in_order_and_go_back_whole(
-    rows: list[int], dims: list[int], dtype: torch.dtype, data: Any
-) -> None:
+def test_rows_gathered_and_scattered(rows: list[int], dims: list[int], dtype: torch.dtype, data: Any) -> None:
     tensors = [numbered((count, *dims), dtype, 31 * number) for number, count in enumerate(rows)]
     order = tuple(data.draw(st.none() | st.permutations(range(len(dims) + 1))) or ()) or None
 
@@ -54,7 +52,7 @@ def test_rows_come_together_in_order_and_go_back_whole(
 
 @settings(deadline=None)
 @given(shapes=st.lists(st.lists(st.integers(0, 3), min_size=1, max_size=3), min_size=1, max_size=5))
-def test_a_flat_result_is_cut_into_shapes(shapes: list[list[int]]) -> None:
+def test_flat_result_is_cut_into_shapes(shapes: list[list[int]]) -> None:
     counts = [torch.Size(shape).numel() for shape in shapes]
     parts = scatter_shapes(torch.arange(sum(counts)), shapes)
     ends = [sum(counts[: number + 1]) for number in range(len(counts))]
@@ -65,33 +63,37 @@ def test_a_flat_result_is_cut_into_shapes(shapes: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
 @pytest.mark.parametrize("layout", [None, (0, 2, 3, 1)])
-def test_what_is_merged_is_memory_that_no_request_owns(dtype: torch.dtype, layout: tuple[int, ...] | None) -> None:
+def test_gathered_tensors_do_not_share_memory_with_requests(dtype: torch.dtype, layout: tuple[int, ...] | None) -> None:
     tensors = [torch.zeros(2, 3, 4, 5, dtype=dtype), torch.ones(1, 3, 4, 5, dtype=dtype)]
     gathered = gather(tensors, CPU, layout)
     gathered.fill_(7)
     assert [float(tensor.sum()) for tensor in tensors] == [0.0, 60.0]
 
 
-def test_rows_go_back_as_views() -> None:
+def test_scattered_rows_are_views() -> None:
     result = torch.zeros(3, 4)
     first, second = scatter_rows(result, [1, 2])
     assert [first.data_ptr(), second.data_ptr()] == [result.data_ptr(), result[1:].data_ptr()]
 
 
-def test_one_aligned_request_is_taken_and_given_as_it_is() -> None:
+def test_one_aligned_request_is_not_copied() -> None:
     x = torch.zeros(3, 4)
     assert gather([x], CPU, None) is x
     assert scatter_rows(x, [3])[0].data_ptr() == x.data_ptr()
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_bytes_that_are_no_booleans_become_some(count: int) -> None:
+def test_bytes_other_than_0_and_1_become_booleans(count: int) -> None:
     sent = [torch.tensor([[1, 2, 255, 0]], dtype=torch.uint8).view(torch.bool) for _ in range(count)]
     assert gather(sent, CPU, None).view(torch.uint8).tolist() == [[1, 1, 1, 0]] * count
 
 
-def test_rows_of_a_strided_result_go_back_right() -> None:
+def test_rows_of_a_strided_result() -> None:
     result = torch.arange(24.0).reshape(2, 3, 4).permute(2, 1, 0)
     parts = scatter_rows(result, [1, 3])
     assert [part.tolist() for part in parts] == [result[:1].tolist(), result[1:].tolist()]
     assert all(part.is_contiguous() for part in parts)
+
+
+def test_strings_are_cut_into_those_of_each_request() -> None:
+    assert scatter_strings(["a", "b", "c"], [1, 0, 2]) == [["a"], [], ["b", "c"]]
