@@ -46,7 +46,7 @@ class Format:
 
     @property
     def summary(self) -> str:
-        """What completes the sentence "this file is ..." where it stands alone."""
+        """What completes the sentence "this file is ..." as a whole."""
         return f"{self.noun}: {self.remedy}"
 
 
@@ -65,7 +65,7 @@ class ServedFormat(Format):
 
     @property
     def summary(self) -> str:
-        """What completes the sentence "this file is ..." where it stands alone."""
+        """What completes the sentence "this file is ..." as a whole."""
         return self.noun
 
 

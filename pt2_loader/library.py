@@ -16,6 +16,7 @@ from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.host import BuiltFor
 from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
 from triton_pytorch.pt2_loader.weights import map_weights
+from triton_pytorch.torch_runtime.session import device_scope
 
 _KINDS = {"cpu": "KIND_CPU", "cuda": "KIND_GPU"}
 _FOLDED = "_FOLDED_CONST_"  # worked out by the model itself at its first call
@@ -47,7 +48,7 @@ def open_library(archive: Archive, model: PackagedModel, built_for: BuiltFor, de
     device = _device(archive, built_for.device, device)
     store = Store(locate_store(os.environ))
     store.sweep()
-    with ExitStack() as resources:
+    with device_scope(device), ExitStack() as resources:
         entry = store.unpack(archive)
         resources.callback(entry.release)
         try:
