@@ -25,7 +25,9 @@ def test_private_loader_is_there() -> None:
 
 
 @pytest.mark.parametrize("is_private_there", [True, False])
-def test_private_and_public_loader_agree(unpacked: Path, is_private_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_and_public_loader_agree(
+    unpacked: Path, is_private_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not is_private_there:
         monkeypatch.setattr(runner, "private_loader", lambda: None)
     opened = runner.open_runner(unpacked, "model", -1)

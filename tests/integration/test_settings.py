@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.formats.table import PACKAGE, TORCHSCRIPT
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.formats import PACKAGE, TORCHSCRIPT
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import arguments
 from triton_pytorch.torch_runtime import settings
