@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a package is described without torch
     from triton_pytorch.pt2_loader.package import Package
     from triton_pytorch.torch_runtime.session import RunMode
 
-    Describe = Callable[[ModelFile, Parameters, torch.device | None], Description]
+    Describe = Callable[[ModelFile, Parameters, torch.device | str | None], Description]
     Open = Callable[[Any, PlannedLeaves, RunMode], Package | MethodModel]
 
 _HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
@@ -88,7 +88,7 @@ class ServedFormat(Format):
         return self.noun
 
 
-def _describe_package(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+def _describe_package(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> Description:
     from triton_pytorch.pt2_loader.description import describe
 
     return describe(file, parameters, device)
@@ -100,7 +100,7 @@ def _open_package(description: Any, leaves: PlannedLeaves, mode: "RunMode") -> "
     return open_package(description, leaves, mode)
 
 
-def _describe_script(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+def _describe_script(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> Description:
     from triton_pytorch.torchscript_loader.description import describe
 
     return describe(file, parameters, device)
