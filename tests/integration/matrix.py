@@ -3,6 +3,8 @@
 Each changed config has to be refused at load, or to be served with answers equal to eager torch's. A request may be
 refused too, but not one that is right under the config as it is. All else is a third outcome, a crash too: so
 `try_changes` does it in a process of its own.
+
+A package is described and opened once; each config is bound to it as at a load, and served by a run loop.
 """
 
 import json
@@ -13,22 +15,27 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from triton_pytorch.artifact_store.location import locate_store
-from triton_pytorch.artifact_store.store import Store
-from triton_pytorch.formats import opening
+from triton_pytorch.artifact_store.model_file import open_model_file
+from triton_pytorch.contract.binding import bind
+from triton_pytorch.execution.loop import RunLoop
+from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.model_config.errors import BackendError
-from triton_pytorch.pt2_loader.package import Package, open_package
-from triton_pytorch.tests.assets.configs import TYPES, tensor_config
+from triton_pytorch.model_config.parameters import Parameters
+from triton_pytorch.pt2_loader.description import PackageDescription, describe
+from triton_pytorch.pt2_loader.package import open_package
+from triton_pytorch.tests.assets.configs import TYPES, model_config, tensor_config
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration import fake_triton
-from triton_pytorch.tests.integration.conftest import ROOT, ServedModel, arguments, load_entry
+from triton_pytorch.tests.integration.conftest import ROOT
+from triton_pytorch.tests.integration.function_model import FunctionModel
+from triton_pytorch.torch_runtime.placement import CPU
+from triton_pytorch.torch_runtime.session import RunMode
 
 FP16, BF16, FP32 = torch.float16, torch.bfloat16, torch.float32
 BOOL, UINT8, INT64 = torch.bool, torch.uint8, torch.int64
@@ -36,8 +43,9 @@ DTYPES = {spelling: dtype for dtype, spelling in TYPES.items()}
 INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)]
 NAMED_DTYPES = {name: getattr(torch, name) for name in ("bool", *INTEGERS, "float16", "bfloat16", "float32", "float64")}
 TABLE = torch.arange(30.0).reshape(10, 3)
-BEYOND = 500  # beyond the bounds of most open dimensions
-LIMIT_S = 300
+BEYOND = 500  # beyond the bounds of most dynamic dimensions
+LIMIT_S = 120
+EMPTY_REFUSED = " is 0, but the model takes "
 
 Entry = dict[str, Any]
 Shape = tuple[int, ...]
@@ -49,7 +57,7 @@ class Row:
     """A package, its right config with entries in the order of the leaves, and what eager torch makes of its inputs.
 
     `shapes` makes the shapes of the inputs from each of `sizes`. `eager` takes `calls`, the number of calls before,
-    where the model counts them.
+    where the model counts them. `takes_empty`: the model is made for sizes of 0.
     """
 
     package: str
@@ -60,10 +68,16 @@ class Row:
     eager: Callable[..., Sequence[torch.Tensor]]
     max_batch_size: int = 0
     is_counting: bool = False
+    takes_empty: bool = True
 
     @property
     def ranks(self) -> list[int]:
         return [len(shape) for shape in self.shapes(*self.sizes[0])]
+
+    def sent_shapes(self, sizes: Shape, inputs: Sequence[Entry]) -> tuple[Shape, ...]:
+        """Return the shapes that a request has for entries of `input`."""
+        of_leaf = self.shapes(*sizes)
+        return tuple(of_leaf[self.leaf_of(entry["name"])] or (1,) for entry in inputs)
 
     def leaf_of(self, name: str) -> int:
         """Return the position of the leaf that a name means, by path or by ordinal."""
@@ -224,6 +238,7 @@ ROWS = [
         shapes=lambda n: [(1, 3), (n, 3), (0, 3)],
         sizes=[(4,), (1,), (6,)],
         eager=lambda one, rows, none: (one + rows, torch.cat([none, rows]), rows.amax(0)),
+        takes_empty=False,
     ),
     Row(
         "writes_to_its_input",  # a static batch of two rows
@@ -262,6 +277,7 @@ ROWS = [
         shapes=lambda n, q: [(2 * n,), (n,), (4 * q,)],
         sizes=[(4, 3), (3, 1)],
         eager=lambda x, half, quads: (x[::2] + half, quads.view(-1, 4) + 1),
+        takes_empty=False,
     ),
     Row(
         "fixed_rows",
@@ -270,6 +286,7 @@ ROWS = [
         shapes=lambda b, n, m: [(b, n, 4), (m, 3)],
         sizes=[(1, 3, 4), (3, 1, 2)],
         eager=lambda tokens, rows: (tokens[:, 0] + tokens[:, -1], rows[1] * 2),
+        takes_empty=False,
     ),
 ]
 
@@ -312,6 +329,11 @@ class Change:
     inputs: list[Entry]
     outputs: list[Entry]
     max_batch_size: int
+    allows_empty: bool = False
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        return {"ALLOW_EMPTY_INPUTS": "true"} if self.allows_empty else {}
 
 
 def changes(row: Row) -> Iterator[Change]:
@@ -334,6 +356,10 @@ def changes(row: Row) -> Iterator[Change]:
     if row.max_batch_size:
         inputs, outputs = with_batch_in_dims(row.inputs), with_batch_in_dims(row.outputs)
         yield Change("batch", "in dims", "dims", inputs, outputs, 0)
+    if any(row.sizes):
+        yield Change("empty", "not allowed", "", row.inputs, row.outputs, **batch_sizes)
+    if any(row.sizes) and row.takes_empty:
+        yield Change("empty", "allowed", "", row.inputs, row.outputs, **batch_sizes, allows_empty=True)
 
 
 def changed_entries(entries: list[Entry], position: int) -> Iterator[tuple[str, Entry]]:
@@ -348,9 +374,18 @@ def changed_entries(entries: list[Entry], position: int) -> Iterator[tuple[str, 
     for other in ([*dims, 1], [-1, *dims], *([dims[:-1]] if len(dims) > 1 else [])):  # core refuses empty dims
         yield "rank", {**entry, "dims": other}
     others = {other["name"] for other in entries} - {name}
-    for renamed in (*sorted(others), name.replace("[", "[x"), name.lower(), f"{direction}__{position + 1}"):
+    wrong_indices = [f"{text}__{position + 1}" for text in (direction, "tensor", *owners(name))]
+    for renamed in (*sorted(others), name.replace("[", "[x"), name.lower(), *wrong_indices):
         if renamed != name:
             yield "name", {**entry, "name": renamed}
+    for text in (direction, "tensor", *owners(name)):
+        yield "index", {**entry, "name": f"{text}__{position}"}
+
+
+def owners(path: str) -> list[str]:
+    """Return the argument or the entry of the result that a path leads into, where it has a name."""
+    root, _, key = path.partition("]")[0].partition("[")
+    return [key] if root != "ARGS" and key and not key.isdecimal() else []
 
 
 def swapped_names(entries: list[Entry], position: int) -> list[Entry]:
@@ -362,23 +397,6 @@ def swapped_names(entries: list[Entry], position: int) -> list[Entry]:
 
 def with_batch_in_dims(entries: list[Entry]) -> list[Entry]:
     return [{**entry, "dims": [-1, *entry["dims"]]} for entry in entries]
-
-
-class SharedPackage:
-    """A package that is opened once for many configs, and counts its calls."""
-
-    def __init__(self, package: Package) -> None:
-        self.inputs, self.outputs = package.inputs, package.outputs
-        self.warnings, self.device = package.warnings, package.device
-        self.calls = 0
-        self._run = package.run
-
-    def run(self, leaves: list[torch.Tensor]) -> Sequence[torch.Tensor | None]:
-        self.calls += 1
-        return self._run(leaves)
-
-    def close(self) -> None:
-        """It serves the next config."""
 
 
 @dataclass
@@ -421,38 +439,30 @@ def _run_child(packages: Sequence[str]) -> tuple[int, list[str]]:
 def main(packages: Sequence[str]) -> None:
     """Print the outcome of each row as a line of JSON, as soon as it is known."""
     torch.set_num_threads(1)  # eager's; small tensors are slower with more
-    triton = sys.modules["triton_python_backend_utils"] = fake_triton.fake_module()
     for package in packages:
-        with tempfile.TemporaryDirectory() as directory:
-            row = next(row for row in ROWS if row.package == package)
-            print(json.dumps(vars(_outcome(row, triton, Path(directory)))), flush=True)
+        row = next(row for row in ROWS if row.package == package)
+        print(json.dumps(vars(_outcome(row))), flush=True)
 
 
-def _outcome(row: Row, triton: Any, directory: Path) -> Outcome:
-    archive = package_path(row.package)
-    (directory / "1").mkdir()
-    (directory / "1" / "model.pt2").symlink_to(archive)
-    with closing(open_package(archive, None, torch.device("cpu"), Store(locate_store(os.environ)))) as opened:
-        package = SharedPackage(opened)
-        setattr(opening, "open_package", lambda *_: package)  # noqa: B010 - mypy forbids the plain assignment
-        trial = Trial(row, package, triton, directory)
+def _outcome(row: Row) -> Outcome:
+    with open_model_file(package_path(row.package)) as file:
+        attempts = Attempts(row, describe(file, Parameters(), CPU))
         for change in changes(row):
-            trial.run(change)
-    return trial.outcome
+            attempts.attempt(change)
+    return attempts.outcome
 
 
-class Trial:
+class Attempts:
     """Serves one changed config after another, and counts what comes of it by kind."""
 
-    def __init__(self, row: Row, package: SharedPackage, triton: Any, model_directory: Path) -> None:
+    def __init__(self, row: Row, description: PackageDescription) -> None:
         self.outcome = Outcome()
         self._row = row
-        self._package = package
-        self._triton = triton
-        self._model_directory = model_directory
+        self._description = description
+        self._calls: list[int] = []  # of the package under all configs: it may count them
         self._generator = torch.Generator().manual_seed(0)
 
-    def run(self, change: Change) -> None:
+    def attempt(self, change: Change) -> None:
         try:
             outcome = self._outcome(change)
         except ThirdOutcomeError as error:
@@ -462,44 +472,49 @@ class Trial:
 
     def _outcome(self, change: Change) -> str:
         try:
-            model = self._load(change)
+            loop = self._loaded(change)
         except BackendError as error:
             if "\n" in str(error) or change.subject not in str(error):
                 raise ThirdOutcomeError(f"refused with a text that does not name it: {error}") from error
             return "refused"
-        answered = [self._is_answered(model, change, request) for request in requests(self._row, change)]
-        model.entry.finalize()
+        except Exception as error:
+            raise ThirdOutcomeError(f"refused with an error that is not ours: {error!r}") from error
+        answered = [self._is_answered(loop, change, request) for request in requests(self._row, change)]
         return "right" if any(answered) else "every request refused"
 
-    def _load(self, change: Change) -> ServedModel:
-        entry = load_entry(self._triton)
-        logger = fake_triton.fill(self._triton)
-        config = {"max_batch_size": change.max_batch_size}
-        entry.initialize(arguments(self._model_directory, "CPU", change.inputs, change.outputs, config))
-        return ServedModel(entry, logger, [output["name"] for output in change.outputs])
+    def _loaded(self, change: Change) -> RunLoop:
+        config = model_config(
+            change.inputs, change.outputs, max_batch_size=change.max_batch_size, parameters=change.parameters
+        )
+        plan = bind(read_config(json.dumps({"name": "m", **config})), self._description.signature)
+        package = open_package(self._description, plan.leaves, RunMode())
+        model = FunctionModel(lambda *leaves: package.run([*leaves]), package.device, package.session, self._calls)
+        return RunLoop(plan, model, fake_triton.names())
 
-    def _is_answered(self, model: ServedModel, change: Change, request: "Request") -> bool:
+    def _is_answered(self, loop: RunLoop, change: Change, request: "Request") -> bool:
         """Return whether a request is answered right; False where it is refused, as it has to be."""
         tensors = [
             a_tensor(entry["data_type"], shape, self._generator)
             for entry, shape in zip(change.inputs, request.shapes, strict=True)
         ]
-        leaves = dict(zip((self._row.leaf_of(entry["name"]) for entry in change.inputs), tensors, strict=True))
-        in_order = [
-            tensor.reshape(()) if rank == 0 and tensor.shape == (1,) else tensor
-            for rank, (_, tensor) in zip(self._row.ranks, sorted(leaves.items()), strict=True)
+        expected = self._expected(change, tensors)
+        sent = [
+            fake_triton.Tensor(entry["name"], fake_triton.unaligned(tensor))
+            for entry, tensor in zip(change.inputs, tensors, strict=True)
         ]
-        expected = self._expected(change, in_order)
-        names = [entry["name"] for entry in change.inputs]
-        (response,) = model.execute(model.request(dict(zip(names, tensors, strict=True))))
+        (response,) = loop.execute([fake_triton.InferenceRequest(sent, [entry["name"] for entry in change.outputs])])
         if response.error() is not None:
             text = response.error().message()
             if request.is_right and expected is not None and is_declared(expected, change):
                 raise ThirdOutcomeError(f"a right request {request.shapes} is refused: {text}")
             if not text.startswith("model 'm': ") or "\n" in text:
                 raise ThirdOutcomeError(f"{request.shapes} fails with a text that is not ours: {text}")
+            if request.is_empty and not change.allows_empty and EMPTY_REFUSED not in text:
+                raise ThirdOutcomeError(f"{request.shapes} is refused, but not for a size of 0: {text}")
             return False
         answer = {tensor.name(): tensor.data for tensor in response.output_tensors()}
+        if request.is_empty and not change.allows_empty:
+            raise ThirdOutcomeError(f"{request.shapes} is answered, though no size of 0 is allowed")
         if expected is None:
             raise ThirdOutcomeError(f"{request.shapes} is answered, where eager torch refuses it")
         if not is_declared(expected, change):
@@ -509,8 +524,14 @@ class Trial:
             raise ThirdOutcomeError(f"{request.shapes} gets wrong values of {wrong}")
         return True
 
-    def _expected(self, change: Change, leaves: list[torch.Tensor]) -> dict[str, torch.Tensor] | None:
-        results = eager_results(self._row, leaves, self._package.calls)
+    def _expected(self, change: Change, tensors: Sequence[torch.Tensor]) -> dict[str, torch.Tensor] | None:
+        """Return eager torch's outputs by their names, None where it refuses the inputs."""
+        leaves = dict(zip((self._row.leaf_of(entry["name"]) for entry in change.inputs), tensors, strict=True))
+        in_order = [
+            tensor.reshape(()) if rank == 0 and tensor.shape == (1,) else tensor
+            for rank, (_, tensor) in zip(self._row.ranks, sorted(leaves.items()), strict=True)
+        ]
+        results = eager_results(self._row, in_order, len(self._calls))
         if results is None:
             return None
         return {entry["name"]: as_sent(results[self._row.leaf_of(entry["name"])]) for entry in change.outputs}
@@ -527,18 +548,23 @@ def is_declared(results: dict[str, torch.Tensor], change: Change) -> bool:
 
 @dataclass(frozen=True)
 class Request:
-    """The shapes to send, in the order of the config; right ones are those of the row."""
+    """The shapes to send, in the order of the config.
+
+    `is_right`: they are those of the row. `is_empty`: there is a size of 0 where the row has another.
+    """
 
     shapes: tuple[Shape, ...]
     is_right: bool
+    is_empty: bool = False
 
 
 def requests(row: Row, change: Change) -> set[Request]:
-    """Make requests that the config admits: right ones where it does, and those with one open size changed."""
+    """Make requests that the config admits: right ones where it does, and those with one dynamic size changed."""
+    if change.kind == "empty":
+        return set(empty_requests(row, is_right=change.allows_empty))
     made = set()
     for sizes in row.sizes:
-        of_leaf = row.shapes(*sizes)
-        right = tuple(of_leaf[row.leaf_of(entry["name"])] or (1,) for entry in change.inputs)
+        right = row.sent_shapes(sizes, change.inputs)
         declared = [declared_shape(entry, change) for entry in change.inputs]
         shapes = tuple(map(admitted, right, declared))
         made.add(Request(shapes, shapes == right))
@@ -552,6 +578,14 @@ def requests(row: Row, change: Change) -> set[Request]:
                     shape = (*shapes[position][:number], other, *shapes[position][number + 1 :])
                     made.add(Request((*shapes[:position], shape, *shapes[position + 1 :]), False))
     return made
+
+
+def empty_requests(row: Row, *, is_right: bool) -> Iterator[Request]:
+    """Yield requests in which all is right but that one of the row's sizes is 0."""
+    for sizes in row.sizes:
+        for position in range(len(sizes)):
+            emptied = (*sizes[:position], 0, *sizes[position + 1 :])
+            yield Request(row.sent_shapes(emptied, row.inputs), is_right, is_empty=True)
 
 
 def declared_shape(entry: Entry, change: Change) -> Shape:

@@ -21,10 +21,14 @@ NOT_STATED = {
     "unstated": "the package does not state the relation between the sizes",
     "fixed_rows": "a size that has to be 2 at least is written like one that may be 1",
 }
+PACKAGES = [
+    pytest.param(package, marks=pytest.mark.xfail(reason=NOT_STATED[package]) if package in NOT_STATED else ())
+    for package in (row.package for row in ROWS)
+]
 
 
 @pytest.mark.parametrize("row", ROWS, ids=lambda row: row.package)
-def test_the_right_config_answers_like_eager(serve: Serve, row: Row) -> None:
+def test_right_config(serve: Serve, row: Row) -> None:
     model = serve(row.package, row.inputs, row.outputs, max_batch_size=row.max_batch_size)
     generator = torch.Generator().manual_seed(0)
     sent = [
@@ -33,14 +37,13 @@ def test_the_right_config_answers_like_eager(serve: Serve, row: Row) -> None:
     ]
     names = [entry["name"] for entry in row.inputs]
 
-    for number, tensors in enumerate(sent):
-        calls = number + (number > 0)  # the first rows are sent once more, to see that the outputs are batched
+    for calls, tensors in enumerate(sent):
         answer = model.infer({name: as_sent(x) for name, x in zip(names, tensors, strict=True)})
         for entry, expected in zip(row.outputs, eager_results(row, tensors, calls) or [], strict=True):
             assert is_equal(answer[entry["name"]], as_sent(expected)), entry["name"]
 
 
-def test_more_rows_than_the_exporter_made_up_are_warned_of_and_answered_right(serve: Serve) -> None:
+def test_more_rows_than_exported(serve: Serve) -> None:
     row = next(row for row in ROWS if row.package == "laid_out")
     model = serve(row.package, row.inputs, row.outputs, max_batch_size=32)
     image, rows = torch.randn(20, 3, 5, 6), torch.randn(20, 4)
@@ -57,17 +60,8 @@ def outcomes() -> Outcomes:
     return try_changes([row.package for row in ROWS])
 
 
-@pytest.mark.parametrize(
-    "package",
-    [
-        pytest.param(
-            row.package,
-            marks=pytest.mark.xfail(reason=NOT_STATED.get(row.package, ""), condition=row.package in NOT_STATED),
-        )
-        for row in ROWS
-    ],
-)
-def test_a_changed_config_is_refused_or_answers_right(outcomes: Outcomes, package: str) -> None:
+@pytest.mark.parametrize("package", PACKAGES)
+def test_changed_config(outcomes: Outcomes, package: str) -> None:
     row = next(row for row in ROWS if row.package == package)
     outcome = outcomes[package]
     assert outcome.third == []
@@ -76,6 +70,10 @@ def test_a_changed_config_is_refused_or_answers_right(outcomes: Outcomes, packag
     assert outcome.counts["dtype: every request refused"] == 12 * len(row.outputs)
     assert outcome.counts["rank: refused"] > 0
     assert outcome.counts["name: refused"] > 0
+    assert outcome.counts["index: right"] >= 2 * len(row.inputs + row.outputs)
+    assert outcome.counts["index: refused"] + outcome.counts["index: every request refused"] == 0
     assert outcome.counts["dim: right"] > 0
     assert outcome.counts["batch: refused"] > 0
     assert outcome.counts["batch: right"] == (1 if row.max_batch_size else 0)
+    assert outcome.counts["empty: every request refused"] == (1 if any(row.sizes) else 0)
+    assert outcome.counts["empty: right"] == (1 if any(row.sizes) and row.takes_empty else 0)
