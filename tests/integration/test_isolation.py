@@ -316,22 +316,26 @@ def test_lent_memory_is_copied_where_a_call_is_repeated() -> None:
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 2.0, 3.0)]
 
 
-@pytest.mark.parametrize("broken", ["tensor", "response"])
+@pytest.mark.parametrize("broken", ["_new_tensor", "_new_response"])
 def test_response_that_cannot_be_made_is_an_error(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     served = a_loop(lambda x: [x * 2])
     responder = served.loop._responder
-    make = responder._new_response
+    new_response = responder._new_response
 
-    def refuse(*arguments: Any, **options: Any) -> Any:
-        if not options.get("error"):
+    class Refusing:
+        """A factory of Triton's that makes errors only."""
+
+        def __call__(self, *arguments: Any, error: Any = None) -> Any:
+            if error is None:
+                raise ValueError("refused")
+            return new_response(*arguments, error=error)
+
+        def from_dlpack(self, name: str, tensor: Any) -> Any:
             raise ValueError("refused")
-        return make(*arguments, **options)
 
-    if broken == "tensor":
-        monkeypatch.setattr(responder, "_to_triton", {"OUTPUT__0": refuse})
-    else:
-        monkeypatch.setattr(responder, "_new_response", refuse)
+    monkeypatch.setattr(responder, broken, Refusing())
     assert served.execute(*[served.request(row(value)) for value in (1, 2)]) == [INTERNAL_ERROR] * 2
+    assert "ValueError: refused" in served.logged("error")[0]
 
 
 @pytest.mark.parametrize("absent", [None, ModelRunError("not in this answer")])
