@@ -34,7 +34,7 @@ def linked_libpython(stub: Path) -> tuple[str, str] | None:
 
 
 def find_libpython_directory(libpython: str, beside_server: Iterable[Path] = ()) -> Path:
-    """Return the directory that holds the shared library `libpython`, looking into `beside_server` first.
+    """Return the directory that contains the shared library `libpython`, looking into `beside_server` first.
 
     Raises LaunchError, with how to get it, where there is none.
     """

@@ -83,11 +83,11 @@ def test_weights_beside_the_library(capsys: pytest.CaptureFixture[str]) -> None:
     )
 
 
-def test_missing_weights_are_a_fault(capsys: pytest.CaptureFixture[str]) -> None:
+def test_weights_missing(capsys: pytest.CaptureFixture[str]) -> None:
     document = inspect_json(capsys, package_path("without_its_weights"))
     assert document["weights"]["place"] == "missing"
-    (fault,) = document["faults"]
-    assert fault.startswith("it was built without its weights: build it with ")
+    (error,) = document["faults"]
+    assert error.startswith("it was built without its weights: build it with ")
 
 
 def test_weights_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
@@ -106,14 +106,14 @@ def test_two_models(capsys: pytest.CaptureFixture[str]) -> None:
     assert "holds several models (doubles, squares): choose one" in capsys.readouterr().err
 
 
-def test_a_package_whose_leaves_are_not_its_inputs_is_not_described(capsys: pytest.CaptureFixture[str]) -> None:
+def test_none_argument(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["inspect", str(package_path("none_argument"))]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
     assert re.match(r"error: the package's call spec has 3 input leaves .* takes 2 tensors", captured.err)
 
 
-def test_a_truncated_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_truncated_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "model.pt2"
     file.write_bytes(package_path("nested").read_bytes()[:-1000])
     assert run(["inspect", str(file)]) == 2
@@ -121,7 +121,7 @@ def test_a_truncated_package(tmp_path: Path, capsys: pytest.CaptureFixture[str])
 
 
 @pytest.mark.parametrize("options", [[], ["--json"]])
-def test_torch_stays_out(options: list[str]) -> None:
+def test_without_torch(options: list[str]) -> None:
     code = (
         "import runpy, sys\n"
         "try:\n"
@@ -142,7 +142,7 @@ def test_torch_stays_out(options: list[str]) -> None:
 
 
 def _block(after: str) -> str:
-    """Return the first fenced block of the README behind a text."""
+    """Return the first fenced block of the README after a text."""
     found = re.search(r"```\w*\n(.*?)```", README[README.index(after) :], re.DOTALL)
     assert found
     return found[1]
@@ -150,7 +150,7 @@ def _block(after: str) -> str:
 
 @pytest.fixture(scope="module")
 def readme_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory that the README's first block has run in; its package is kept, as those of the tests are."""
+    """A directory where the README's first block has run; its package is kept, as those of the tests are."""
     code = _block("The model is any")
     maker = f"{code}|{version('torch')}|{packages._cpu_flags()}"
     kept = packages.CACHE / f"readme-{sha256(maker.encode()).hexdigest()[:16]}.pt2"
@@ -169,18 +169,18 @@ def readme_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return directory
 
 
-def test_the_readme_shows_what_it_prints(
+def test_readme_example(
     readme_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(readme_models)
     printed = inspect(capsys, "models/nested/1/model.pt2")
     shown = _block("`python . inspect FILE`")
-    # The CPU is that of whoever compiled it.
+    # The CPU is that of the machine that compiled it.
     assert re.sub("built for .*", "", printed) == re.sub("built for .*", "", shown)
     assert re.search(r"\nbuilt for  cpu, linux, \w+, [A-Z0-9_ ]+\n", printed)
 
 
-def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
+def test_fields_documented(capsys: pytest.CaptureFixture[str]) -> None:
     document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
     rows = re.findall(r"^\| `.*", document[document.index("| field | meaning |") :], re.MULTILINE)
     documented = {name for row in rows for name in re.findall(r"`(\w+)`", row)}
@@ -189,12 +189,11 @@ def test_every_field_is_documented(capsys: pytest.CaptureFixture[str]) -> None:
     assert [name for part in parts for name in part if name not in documented] == []
 
 
-def test_a_torchscript_archive(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+def test_torchscript(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
     path = scripted(Arithmetic(), tmp_path / "model.pt")
     document = inspect_json(capsys, path)
     assert document["kind"] == "torchscript"
     assert document["parameters"] == {"count": 1, "bytes": 4}
-    assert document["saved_from"] == ["cpu"]
     forward, twice = document["methods"]
     assert [argument["name"] for argument in forward["arguments"]] == ["x", "y", "bias", "power"]
     assert [argument["default"] for argument in forward["arguments"]] == [None, None, "None", "1"]

@@ -17,7 +17,7 @@ def unpacked(tmp_path: Path) -> Path:
     return tmp_path / "unpacked"
 
 
-def test_the_private_loader_is_still_there() -> None:
+def test_private_loader_is_there() -> None:
     loader = runner.private_loader()
     assert loader is not None, "torch has moved it: loads go through torch._inductor and take 3.5 s longer"
     methods = ("run", "get_call_spec", "get_constant_fqns", "load_constants")
@@ -25,7 +25,9 @@ def test_the_private_loader_is_still_there() -> None:
 
 
 @pytest.mark.parametrize("is_private_there", [True, False])
-def test_both_ways_run_the_same_model(unpacked: Path, is_private_there: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_private_and_public_loader_agree(
+    unpacked: Path, is_private_there: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
     if not is_private_there:
         monkeypatch.setattr(runner, "private_loader", lambda: None)
     opened = runner.open_runner(unpacked, "model", -1)

@@ -11,13 +11,16 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.model_config.parameters import ModelFormat, Parameters, read_parameters
-from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.model_config.configuration import read_config
+from triton_pytorch.model_config.parameters import Parameters
+from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.formats import PACKAGE, TORCHSCRIPT
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import arguments
 from triton_pytorch.torch_runtime import settings
 from triton_pytorch.torch_runtime.cpus import usable_cpus
-from triton_pytorch.torch_runtime.settings import Settings, describe
+from triton_pytorch.torch_runtime.session import RunMode
+from triton_pytorch.torch_runtime.settings import Settings
 from triton_pytorch.torch_runtime.switches import SWITCHES, Switch
 from triton_pytorch.torch_runtime.threads import ThreadCount
 
@@ -40,8 +43,8 @@ def observe(name: str, environment: Mapping[str, str] | None = None, **values: A
     return json.loads(done.stdout.splitlines()[-1])
 
 
-# In this order, in one process: what a step does not name is at its default, or for the three of the executor as the
-# steps before have left it.
+# In this order, in one process: what a step does not name is at its default, or, of the executor's three, as the steps
+# before have left it.
 STEPS: dict[str, dict[str, str]] = {
     "defaults": {},
     "unoptimised": {"DISABLE_OPTIMIZED_EXECUTION": "true"},
@@ -97,14 +100,14 @@ def seen() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_executor_does_what_the_parameters_say(seen: dict[str, Any], step: str) -> None:
+def test_executor(seen: dict[str, Any], step: str) -> None:
     observed = {key: seen[step][key] for key in AT_DEFAULTS}
     assert observed == {**AT_DEFAULTS, **DIFFERENCES[step]}
     assert seen[step]["warnings"] == []
 
 
 @pytest.mark.parametrize("step", STEPS)
-def test_the_log_tells_the_values_in_force(seen: dict[str, Any], step: str) -> None:
+def test_log_line(seen: dict[str, Any], step: str) -> None:
     cpus = usable_cpus()
     inter_op = min(cpus, torch.get_num_interop_threads())
     everything = (
@@ -116,21 +119,15 @@ def test_the_log_tells_the_values_in_force(seen: dict[str, Any], step: str) -> N
     assert seen[step]["line"] == everything.replace(changed.replace(" off", " on"), changed)
 
 
-def test_parameters_set_the_threads_of_operators_and_of_the_pool() -> None:
-    seen = observe("threads", steps=[{"INTRA_OP_THREAD_COUNT": "3", "INTER_OP_THREAD_COUNT": "5"}])
+def test_threads_both_names() -> None:
+    first = {"INTRA_OP_THREAD_COUNT": "2", "INTER_OP_THREAD_COUNT": "5"}
+    seen = observe("threads", steps=[first, {"NUM_THREADS": "3", "NUM_INTEROP_THREADS": "4"}])
     assert (seen["intra_op"], seen["more_for_a_matrix_product"], seen["inter_op"]) == (3, 0, 5)
-    assert seen["line"].startswith("intra-op threads 3 (INTRA_OP_THREAD_COUNT), inter-op threads 5,")
-
-
-def test_the_other_names_set_the_same_threads_and_the_pool_only_once() -> None:
-    first = {"NUM_THREADS": "3", "NUM_INTEROP_THREADS": "5"}
-    seen = observe("threads", steps=[first, {"NUM_THREADS": "2", "NUM_INTEROP_THREADS": "4"}])
-    assert (seen["intra_op"], seen["inter_op"]) == (2, 5)
-    assert seen["line"].startswith("intra-op threads 2 (NUM_THREADS), inter-op threads 5,")
+    assert seen["line"].startswith("intra-op threads 3 (NUM_THREADS), inter-op threads 5,")
     assert seen["warnings"] == ["inter-op threads stay 5 instead of 4: torch sets their number once in a process"]
 
 
-def test_the_pool_is_no_larger_than_the_cpus_that_are_left() -> None:
+def test_threads_inter_op_affinity() -> None:
     seen = observe("threads", steps=[{}], affinity=1)
     assert seen["inter_op"] == 1
     assert "inter-op threads 1," in seen["line"]
@@ -139,14 +136,13 @@ def test_the_pool_is_no_larger_than_the_cpus_that_are_left() -> None:
 @pytest.mark.parametrize(
     ("parameters", "environment", "threads"),
     [
-        ({"INTRA_OP_THREAD_COUNT": "3"}, {}, 3),
         ({"INTRA_OP_THREAD_COUNT": "3"}, {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1"}, 3),
         ({"INTRA_OP_THREAD_COUNT": "8"}, {}, 8),
         ({}, {"OMP_NUM_THREADS": "1"}, 1),
-        ({"NUM_THREADS": "6"}, {}, min(usable_cpus(), 8)),  # no parameter of packages
+        ({"NUM_THREADS": "6"}, {}, min(usable_cpus(), 8)),  # not a parameter of packages
     ],
 )
-def test_a_package_compiled_for_eight_threads_is_held_to_those_of_its_instance(
+def test_threads_of_packages(
     parameters: dict[str, str], environment: dict[str, str], threads: int, store: Path, tmp_path: Path
 ) -> None:
     version_directory = tmp_path / "model" / "1"
@@ -158,7 +154,7 @@ def test_a_package_compiled_for_eight_threads_is_held_to_those_of_its_instance(
 
 
 @pytest.mark.parametrize("switch", SWITCHES, ids=lambda switch: switch.title)
-def test_torch_still_has_its_private_switches(switch: Switch) -> None:
+def test_switch_private_names(switch: Switch) -> None:
     was_on = switch.state()
     assert was_on is not None, f"this torch has moved {switch.setter} or {switch.reader}"
     for is_on in (not was_on, was_on):
@@ -166,37 +162,50 @@ def test_torch_still_has_its_private_switches(switch: Switch) -> None:
         assert switch.state() is is_on
 
 
-def test_a_switch_that_torch_lacks_is_neither_on_nor_off() -> None:
+def test_switch_lost_state() -> None:
     assert Switch("profiling", "_jit_set_what_is_gone").state() is None
     assert Switch("profiling", "_jit_set_what_is_gone", "_jit_what_is_gone").state() is None
 
 
-def test_a_switch_that_torch_lacks_is_told_of_where_a_config_sets_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_switch_lost_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("PROFILING", "OPTIMIZED_EXECUTION"):
         monkeypatch.setattr(settings, name, Switch("lost switch", "_jit_set_what_is_gone"))
-    parameters = read_parameters({"ENABLE_JIT_PROFILING": "true"})
-    assert settings.turn_switches(parameters) == [
+    config = read_config(json.dumps({"name": "m", **model_config([], [], parameters={"ENABLE_JIT_PROFILING": "true"})}))
+    switches = settings._switches(config.parameters, TORCHSCRIPT.parameters)
+    assert settings._turn(switches, config.parameters) == [
         f"parameter ENABLE_JIT_PROFILING has no effect: torch {torch.__version__} has no switch for its lost switch"
     ]
+    assert settings._switches(config.parameters, PACKAGE.parameters) == []
 
 
-def test_packages_have_no_executor_to_tell_of() -> None:
-    in_force = Settings(
-        model_format=ModelFormat.PACKAGE,
+def test_log_line_of_packages() -> None:
+    """They have no executor, and no method to choose."""
+    applied = Settings(
+        keys=PACKAGE.parameters,
         parameters=Parameters(enable_cache_cleaning=True),
         intra_op_threads=ThreadCount(1, "OMP_NUM_THREADS"),
         inter_op_threads=2,
         is_cudnn_enabled=True,
-        switches=(("profiling", None),),
+        switches=(),
         warnings=(),
     )
-    assert describe(in_force) == (
+    assert str(applied) == (
         "intra-op threads 1 (OMP_NUM_THREADS), inter-op threads 2, inference mode on, cuDNN on, cache cleaning on"
     )
 
 
 @pytest.mark.gpu
+@pytest.mark.parametrize("cleans_cache", [False, True])
+def test_cache_cleaning(cleans_cache: bool) -> None:
+    torch.cuda.empty_cache()
+    before = torch.cuda.memory_reserved(0)
+    with RunMode(cleans_cache=cleans_cache).session_on(torch.device("cuda", 0))():
+        torch.empty(2**26, dtype=torch.uint8, device="cuda:0")
+    assert (torch.cuda.memory_reserved(0) == before) == cleans_cache
+
+
+@pytest.mark.gpu
 @pytest.mark.parametrize("value", ["false", "true"])
-def test_convolutions_leave_cudnn_where_it_is_disabled(value: str) -> None:
+def test_cudnn_disabled(value: str) -> None:
     operators = observe("convolution", parameters={"DISABLE_CUDNN": value}, device="cuda:0")
     assert ("aten::cudnn_convolution" in operators) == (value == "false")

@@ -57,7 +57,7 @@ def broken(rules: Sequence[Rule], *shapes: tuple[int, ...] | None) -> list[str]:
 def positions(plan: Plan) -> tuple[list[int], list[int], list[int]]:
     """Return the positions of inputs, batch inputs and outputs, each in the order of the config."""
     planned = (plan.inputs, plan.batch_inputs, plan.outputs)
-    return tuple([it.position for it in tensors] for tensors in planned)  # type: ignore[return-value, attr-defined]
+    return tuple([it.position for it in tensors] for tensors in planned)  # type: ignore[return-value]
 
 
 class TestPlan:

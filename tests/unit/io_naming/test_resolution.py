@@ -11,7 +11,7 @@ from triton_pytorch.io_naming.call_spec import read_call_spec
 from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.resolution import NameTable, Resolution
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
-from triton_pytorch.tests.assets.leaves import argument, entry, keyword, packaged, part, positional
+from triton_pytorch.tests.assets.leaves import argument, entry, keyword, part, positional
 
 SERVED = json.loads(SPECS_FILE.read_text(encoding="utf-8"))["served"]
 INPUT, OUTPUT = Direction.INPUT, Direction.OUTPUT
@@ -55,17 +55,16 @@ class TestPackages:
     def test_any_order(self, shape: str, direction: Direction, naming: str) -> None:
         kept = SERVED[shape]
         call_spec = read_call_spec(kept["in_spec"], kept["out_spec"])
-        paths = call_spec.inputs if direction is INPUT else call_spec.outputs
+        leaves = call_spec.inputs if direction is INPUT else call_spec.outputs
         dice = random.Random(f"{shape} {naming}")
         share_of_paths = {"paths": 1.0, "ordinals": 0.0, "mixed": 0.5}[naming]
         names = [
-            str(path) if dice.random() < share_of_paths else f"{direction.value}__{index}"
-            for index, path in enumerate(paths)
+            str(leaf.path) if dice.random() < share_of_paths else f"{direction.value}__{index}"
+            for index, leaf in enumerate(leaves)
         ]
         order = list(range(len(names)))
         dice.shuffle(order)
-        leaves = [packaged(path, index) for index, path in enumerate(paths)]
-        resolution = table(direction, leaves, in_order=False).resolve([names[index] for index in order])
+        resolution = NameTable(direction, leaves).resolve([names[index] for index in order])
         assert resolution.errors == ()
         assert [target and target.position for target in resolution.targets] == order
 
@@ -75,9 +74,8 @@ class TestPackages:
     NAMES = ("ARGS[0]", "ARGS[1]", "ARGS[2][keyA]", "ARGS[2][key2]", "KWARGS[kwarg1]", "KWARGS[kw_arg2]")
 
     def errors(self, *declared: str, direction: Direction = INPUT) -> str:
-        paths = self.EXAMPLE.inputs if direction is INPUT else self.EXAMPLE.outputs
-        leaves = [packaged(path, index) for index, path in enumerate(paths)]
-        resolution = table(direction, leaves, in_order=False).resolve(declared)
+        leaves = self.EXAMPLE.inputs if direction is INPUT else self.EXAMPLE.outputs
+        resolution = NameTable(direction, leaves).resolve(declared)
         assert len(resolution.errors) <= resolution.targets.count(None) + 1
         return " | ".join(resolution.errors)
 

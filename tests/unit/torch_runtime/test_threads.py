@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from triton_pytorch.model_config.configuration import ModelConfig, read_config
-from triton_pytorch.model_config.parameters import ModelFormat, read_parameters
+from triton_pytorch.model_config.parameters import read_parameters
 from triton_pytorch.tests.assets.configs import model_config
 from triton_pytorch.torch_runtime import threads
 from triton_pytorch.torch_runtime.threads import ThreadCount, decide_intra_op_threads, intra_op_threads, limit_threads
@@ -39,12 +39,12 @@ ROOT = Path(__file__).resolve().parents[3]
         ),
     ],
 )
-def test_without_a_parameter(cpus: int, instances: int, environment: Mapping[str, str], expected: ThreadCount) -> None:
+def test_intra_op_default(cpus: int, instances: int, environment: Mapping[str, str], expected: ThreadCount) -> None:
     assert decide_intra_op_threads(read_parameters({}), cpus, instances, environment) == expected
 
 
 @pytest.mark.parametrize("key", ["INTRA_OP_THREAD_COUNT", "NUM_THREADS"])
-def test_a_parameter_wins_over_machine_and_environment(key: str) -> None:
+def test_intra_op_parameter(key: str) -> None:
     environment = {"OMP_NUM_THREADS": "1", "OMP_THREAD_LIMIT": "1"}
     assert decide_intra_op_threads(read_parameters({key: "5"}), 2, 2, environment) == ThreadCount(5, key)
 
@@ -58,62 +58,41 @@ def config(groups: Mapping[str, int], **parameters: str) -> ModelConfig:
 
 @pytest.fixture
 def machine(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
-    """A machine of eight CPUs without GPU."""
+    """A machine of eight CPUs."""
     for variable in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OMP_THREAD_LIMIT"):
         monkeypatch.delenv(variable, raising=False)
     monkeypatch.setattr(threads, "usable_cpus", lambda: 8)
-    monkeypatch.setattr(threads, "_has_gpu", lambda: False)
     return monkeypatch
 
 
 @pytest.mark.parametrize(
     ("groups", "count"),
-    [({}, 8), ({"KIND_CPU": 2}, 4), ({"KIND_GPU": 4}, 8), ({"KIND_CPU": 2, "KIND_GPU": 4}, 4), ({"KIND_MODEL": 4}, 2)],
-)
-def test_instances_that_compute_on_cpus_share_them(machine: Any, groups: Mapping[str, int], count: int) -> None:
-    assert intra_op_threads(config(groups), ModelFormat.PACKAGE).count == count
-
-
-def test_models_that_may_use_a_gpu_leave_the_cpus_to_the_others(machine: pytest.MonkeyPatch) -> None:
-    machine.setattr(threads, "_has_gpu", lambda: True)
-    assert intra_op_threads(config({"KIND_MODEL": 4}), ModelFormat.TORCHSCRIPT).count == 8
-    assert intra_op_threads(config({"KIND_MODEL": 4, "KIND_CPU": 2}), ModelFormat.TORCHSCRIPT).count == 4
-
-
-@pytest.mark.parametrize(
-    ("files", "visible", "has_gpu"),
     [
-        (["nvidia0"], None, True),
-        (["nvidia0"], "0", True),
-        (["nvidia0"], "", False),
-        (["nvidia0"], "-1", False),
-        (["nvidiactl", "nvidia-uvm", "null"], None, False),
+        ({}, 8),
+        ({"KIND_CPU": 2}, 4),
+        ({"KIND_GPU": 4}, 8),
+        ({"KIND_CPU": 2, "KIND_GPU": 4}, 4),
+        ({"KIND_MODEL": 4}, 2),
+        ({"KIND_CPU": 2, "KIND_MODEL": 2}, 2),
     ],
 )
-def test_gpus_are_told_without_torch(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, files: list[str], visible: str | None, has_gpu: bool
-) -> None:
-    for name in files:
-        (tmp_path / name).touch()
-    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
-    if visible is not None:
-        monkeypatch.setenv("CUDA_VISIBLE_DEVICES", visible)
-    assert threads._has_gpu(tmp_path) is has_gpu
+def test_instances_share_cpus(machine: Any, groups: Mapping[str, int], count: int) -> None:
+    assert intra_op_threads(config(groups), ()).count == count
 
 
-def test_the_parameter_of_another_format_decides_nothing(machine: Any) -> None:
-    assert intra_op_threads(config({}, NUM_THREADS="3"), ModelFormat.TORCHSCRIPT).count == 3
-    assert intra_op_threads(config({}, NUM_THREADS="3"), ModelFormat.PACKAGE).count == 8
+def test_intra_op_parameter_of_another_format(machine: Any) -> None:
+    assert intra_op_threads(config({}, NUM_THREADS="3"), {"NUM_THREADS"}).count == 3
+    assert intra_op_threads(config({}, NUM_THREADS="3"), ()).count == 8
 
 
-def test_the_environment_is_left_alone_where_torch_has_read_it(machine: Any) -> None:
+def test_limit_after_torch(machine: Any) -> None:
     import torch  # noqa: F401  # as it may be in any test before
 
-    limit_threads(config({}), ModelFormat.PACKAGE)
+    limit_threads(config({}), ())
     assert "OMP_THREAD_LIMIT" not in os.environ
 
 
-def test_threads_are_decided_without_torch() -> None:
+def test_threads_without_torch() -> None:
     """Else the limit would come too late."""
     code = (
         f"import runpy, sys; runpy.run_path({str(ROOT / 'tests' / 'conftest.py')!r}); "
