@@ -48,9 +48,9 @@ class RequestReader:
         position_of, strings = self._position_of, self._strings
         inputs = request.inputs()
         for tensor in inputs:
-            leaf = position_of[tensor.name()]
-            leaves[leaf] = content = from_dlpack(tensor.to_dlpack()) if leaf not in strings else read_strings(tensor)
-            shapes[leaf] = content.shape
+            index = position_of[tensor.name()]
+            leaves[index] = leaf = from_dlpack(tensor.to_dlpack()) if index not in strings else read_strings(tensor)
+            shapes[index] = leaf.shape
         if len(inputs) < len(position_of):
             self._check_complete(leaves)
         rows = self._rows(shapes) if self._is_batched else 1

@@ -316,6 +316,39 @@ def test_lent_memory_is_copied_where_a_call_is_repeated() -> None:
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 2.0, 3.0)]
 
 
+class TooLarge(torch.Tensor):
+    """A tensor that there is not enough memory to copy."""
+
+    def clone(self, **options: Any) -> Any:
+        raise torch.OutOfMemoryError("not enough memory")
+
+
+def test_output_that_cannot_be_copied_fails_alone() -> None:
+    def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        if x.shape[0] > 2:
+            raise ModelRunError("too many rows")
+        return [x * 2 if x[0, 0] < MAGIC else (x * 2).as_subclass(TooLarge)]
+
+    served = a_loop(function)
+    answers = served.execute(*[served.request(row(value)) for value in (1, MAGIC, 3)])
+    assert answers[1] == INTERNAL_ERROR
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_error_without_text(count: int) -> None:
+    def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        raise UnprintableError
+
+    served = a_loop(function)
+    assert served.execute(*[served.request(row(1)) for _ in range(count)]) == [INTERNAL_ERROR] * count
+
+
 @pytest.mark.parametrize("broken", ["_new_tensor", "_new_response"])
 def test_response_that_cannot_be_made_is_an_error(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     served = a_loop(lambda x: [x * 2])
