@@ -29,16 +29,10 @@ def as_outcome(error: Exception) -> Exception:
 
 
 def copied(outcome: Outcome) -> Outcome:
-    """Return an outcome in memory of its own, for one that another call follows.
-
-    A model may return memory that it writes to in its next call. Empty tensors have no memory, and keep their strides.
-    """
+    """Return an outcome in memory of its own: a model may return memory that it writes to in its next call."""
     if isinstance(outcome, Exception):
         return outcome
     try:
-        return {
-            name: part.clone() if isinstance(part, torch.Tensor) and part.numel() else part
-            for name, part in outcome.items()
-        }
+        return {name: part.clone() if isinstance(part, torch.Tensor) else part for name, part in outcome.items()}
     except RuntimeError as error:  # not enough memory for these outputs: the error of this request, and of no other
         return as_outcome(error)
