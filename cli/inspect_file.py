@@ -27,7 +27,7 @@ def run(arguments: Sequence[str]) -> int:
         if found.is_damaged:
             raise ArtifactError(f"'{path}' is {found.summary}")
         parameters = Parameters(aoti_model_name=options.model)
-        sections = found.describe(file, parameters, None).sections() if isinstance(found, ServedFormat) else ()
+        sections = found.describe(file, parameters, "cpu").sections() if isinstance(found, ServedFormat) else ()
     print(json.dumps(as_json(path, found, sections), indent=2) if options.json else as_text(path, found, sections))
     return 0
 

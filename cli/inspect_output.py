@@ -9,7 +9,7 @@ from triton_pytorch.formats.table import Format
 
 
 def as_text(path: Path, found: Format, sections: Sequence[Section]) -> str:
-    """Return one line on the file, then each section behind an empty line."""
+    """Return one line on the file, then each section after an empty line."""
     lines = [f"{path} is {found.summary}"]
     for section in sections:
         printed = [line for item in section for line in _lines(item)]

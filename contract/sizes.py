@@ -63,7 +63,7 @@ def dynamic_size(name: str) -> Size:
 
 
 def parse_size(text: str) -> Size | None:
-    """Read a size as C++ source has it; None where it is no polynomial (a quotient, a maximum, ...)."""
+    """Read a size as C++ source has it; None where it is not a polynomial (a quotient, a maximum, ...)."""
     if not _POLYNOMIAL.fullmatch(text):
         return None
     try:

@@ -10,7 +10,7 @@ from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
 _DEFAULT_FILE_NAMES = ("model.pt2", "model.py", "model.pt")
 # Triton's core fills this in for every `backend: "pytorch"` config without a platform, and `model.NAME` for a
-# directory called `name.NAME` without a config, so these may be nobody's wish.
+# directory called `name.NAME` without a config, so the user may have wanted neither.
 _FILLED_IN_FOR_PYTORCH = "model.pt"
 
 
@@ -60,7 +60,7 @@ def find_for_inspection(path: Path) -> Path:
 
 
 def _names(instance: Instance) -> Iterator[str]:
-    """Yield file names, the preferred first; a name that the user wrote stands alone."""
+    """Yield file names, the preferred first; a name that the user wrote is the only one."""
     config = instance.config
     if config.parameters.default_model_filename is not None:
         yield config.parameters.default_model_filename

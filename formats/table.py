@@ -1,6 +1,6 @@
 """The table of formats: every kind of file that is served, or recognised, so that its user learns what to do with it.
 
-A new format is a folder and its record here.
+A new format is a package and its record here: nothing else depends on the format.
 """
 
 from collections.abc import Callable
@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # a package is described without torch
     from triton_pytorch.pt2_loader.package import Package
     from triton_pytorch.torch_runtime.session import RunMode
 
-    Describe = Callable[[ModelFile, Parameters, torch.device | None], Description]
+    Describe = Callable[[ModelFile, Parameters, torch.device | str | None], Description]
     Open = Callable[[Any, PlannedLeaves, RunMode], Package | MethodModel]
 
 _HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
@@ -30,23 +30,42 @@ _WHAT_IS_SERVED = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Content:
+    """What the format of a file is told from: its first bytes, and of an archive the entries below its top folder."""
+
+    suffix: str
+    head: bytes
+    entries: frozenset[str] | None
+
+    def has(self, prefix: str) -> bool:
+        """Return whether it is an archive with an entry whose name begins so."""
+        return any(entry.startswith(prefix) for entry in self.entries or ())
+
+    def begins(self, head: bytes) -> bool:
+        """Return whether it is a plain file that begins with these bytes."""
+        return self.entries is None and self.head.startswith(head)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Format:
     """A kind of file: `key` is its name in JSON, and `noun` completes the sentence "this file is ...".
 
-    Where it is not served, `remedy` says how to make of it what is, and `error` is raised. `is_damaged`: it is what a
-    copy has left of some file, so that there is nothing to describe.
+    `matches` tells it from the formats that follow in the table. Where it is not served, `remedy` says how to make of
+    it what is, and `error` is raised. `is_damaged`: it is what a copy has left of some file, so that there is nothing
+    to describe.
     """
 
     key: str
     noun: str
+    matches: Callable[[Content], bool]
     remedy: str = f"expected {_WHAT_IS_SERVED}"
     error: type[BackendError] = ArtifactError
     is_damaged: bool = False
 
     @property
     def summary(self) -> str:
-        """What completes the sentence "this file is ..." where it stands alone."""
+        """What completes the sentence "this file is ..." as a whole."""
         return f"{self.noun}: {self.remedy}"
 
 
@@ -65,11 +84,11 @@ class ServedFormat(Format):
 
     @property
     def summary(self) -> str:
-        """What completes the sentence "this file is ..." where it stands alone."""
+        """What completes the sentence "this file is ..." as a whole."""
         return self.noun
 
 
-def _describe_package(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+def _describe_package(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> Description:
     from triton_pytorch.pt2_loader.description import describe
 
     return describe(file, parameters, device)
@@ -81,7 +100,7 @@ def _open_package(description: Any, leaves: PlannedLeaves, mode: "RunMode") -> "
     return open_package(description, leaves, mode)
 
 
-def _describe_script(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> Description:
+def _describe_script(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> Description:
     from triton_pytorch.torchscript_loader.description import describe
 
     return describe(file, parameters, device)
@@ -93,57 +112,76 @@ def _open_script(description: Any, leaves: PlannedLeaves, mode: "RunMode") -> "M
     return open_script(description, leaves, mode)
 
 
-PACKAGE = ServedFormat(
-    key="package",
-    noun="an AOTInductor package",
-    platforms=("torch_aoti",),
-    parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME"}),
-    describe=_describe_package,
-    open=_open_package,
-)
-TORCHSCRIPT = ServedFormat(
-    key="torchscript",
-    noun="a TorchScript archive",
-    platforms=("pytorch_libtorch", "libtorch"),
-    parameters=frozenset(
-        {
-            "DISABLE_OPTIMIZED_EXECUTION",
-            "ENABLE_JIT_EXECUTOR",
-            "ENABLE_JIT_PROFILING",
-            "ENABLE_TENSOR_FUSER",
-            "MODULE_METHOD_NAME",
-            "NUM_INTEROP_THREADS",
-            "NUM_THREADS",
-        }
+# The first that matches is the format of a file.
+FORMATS: tuple[Format, ...] = (
+    ServedFormat(
+        key="package",
+        noun="an AOTInductor package",
+        matches=lambda content: content.has("data/aotinductor/"),
+        platforms=("torch_aoti",),
+        parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME"}),
+        describe=_describe_package,
+        open=_open_package,
     ),
-    describe=_describe_script,
-    open=_open_script,
+    Format(
+        key="exported_program",
+        noun="an exported program (torch.export.save)",
+        matches=lambda content: content.has("models/") and content.has("archive_format"),
+        remedy="compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
+        error=UnsupportedError,
+    ),
+    ServedFormat(
+        key="torchscript",
+        noun="a TorchScript archive",
+        matches=lambda content: content.has("constants.pkl"),
+        platforms=("pytorch_libtorch", "libtorch"),
+        parameters=frozenset(
+            {
+                "DISABLE_OPTIMIZED_EXECUTION",
+                "ENABLE_JIT_EXECUTOR",
+                "ENABLE_JIT_PROFILING",
+                "ENABLE_TENSOR_FUSER",
+                "MODULE_METHOD_NAME",
+                "NUM_INTEROP_THREADS",
+                "NUM_THREADS",
+            }
+        ),
+        describe=_describe_script,
+        open=_open_script,
+    ),
+    Format(
+        key="checkpoint",
+        noun="a checkpoint or pickled module (torch.save), which holds no program",
+        matches=lambda content: content.has("data.pkl") or content.begins(b"\x80\x02"),  # pickle protocol 2
+        remedy=f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}",
+    ),
+    Format(
+        key="other_archive", noun="a zip archive without a model", matches=lambda content: content.entries is not None
+    ),
+    Format(
+        key="empty", noun="empty", matches=lambda content: not content.head, remedy="copy it again", is_damaged=True
+    ),
+    Format(
+        key="lfs_pointer",
+        noun="a Git LFS pointer",
+        matches=lambda content: content.begins(b"version https://git-lfs"),
+        remedy="run `git lfs pull`",
+        is_damaged=True,
+    ),
+    Format(
+        key="truncated_archive",
+        noun="the beginning of a zip archive whose end is missing",
+        matches=lambda content: content.begins(b"PK\x03\x04"),
+        remedy="copy it again",
+        is_damaged=True,
+    ),
+    Format(
+        key="python_source",
+        noun="Python source",
+        matches=lambda content: content.suffix == ".py",
+        remedy=f"not served by this version, so make a package of its module with {_HOW_TO_MAKE_A_PACKAGE}",
+        error=UnsupportedError,
+    ),
+    Format(key="text", noun="a text file", matches=lambda content: b"\0" not in content.head),
+    Format(key="other", noun="a binary file of an unknown kind", matches=lambda content: True),  # noqa: ARG005
 )
-EXPORTED_PROGRAM = Format(
-    key="exported_program",
-    noun="an exported program (torch.export.save)",
-    remedy="compile it into an AOTInductor package with torch._inductor.aoti_compile_and_package",
-    error=UnsupportedError,
-)
-PYTHON_SOURCE = Format(
-    key="python_source",
-    noun="Python source",
-    remedy=f"not served by this version, so make a package of its module with {_HOW_TO_MAKE_A_PACKAGE}",
-    error=UnsupportedError,
-)
-CHECKPOINT = Format(
-    key="checkpoint",
-    noun="a checkpoint or pickled module (torch.save), which holds no program",
-    remedy=f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}",
-)
-LFS_POINTER = Format(key="lfs_pointer", noun="a Git LFS pointer", remedy="run `git lfs pull`", is_damaged=True)
-EMPTY = Format(key="empty", noun="empty", remedy="copy it again", is_damaged=True)
-TRUNCATED_ARCHIVE = Format(
-    key="truncated_archive",
-    noun="the beginning of a zip archive whose end is missing",
-    remedy="copy it again",
-    is_damaged=True,
-)
-OTHER_ARCHIVE = Format(key="other_archive", noun="a zip archive without a model")
-TEXT = Format(key="text", noun="a text file")
-OTHER = Format(key="other", noun="a binary file of an unknown kind")

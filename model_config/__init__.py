@@ -1,1 +1,1 @@
-"""The floor that every room stands on: typed configuration, parameters and errors, without torch."""
+"""What every other package uses: the typed configuration, parameters and errors, without torch."""

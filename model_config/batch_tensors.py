@@ -29,7 +29,7 @@ class BatchInputKind(str, Enum):
 
     ELEMENT_COUNT = "BATCH_ELEMENT_COUNT"  # [n]
     ACCUMULATED_ELEMENT_COUNT = "BATCH_ACCUMULATED_ELEMENT_COUNT"  # [n]: of this request and all before it
-    ACCUMULATED_ELEMENT_COUNT_WITH_ZERO = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO"  # [n + 1]: the same behind a 0
+    ACCUMULATED_ELEMENT_COUNT_WITH_ZERO = "BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO"  # [n + 1]: the same after a 0
     MAX_ELEMENT_COUNT_AS_SHAPE = "BATCH_MAX_ELEMENT_COUNT_AS_SHAPE"  # [largest count]: only the shape says something
     ITEM_SHAPE = "BATCH_ITEM_SHAPE"  # [rows of all requests, number of dims]: the dims, once for each row
     ITEM_SHAPE_FLATTEN = "BATCH_ITEM_SHAPE_FLATTEN"  # [rows of all requests * number of dims]: the same, flat
@@ -62,17 +62,17 @@ def read_batch_tensors(
     """Read `batch_input` and `batch_output` of Triton's JSON, one record for each target.
 
     Raises:
-        ConfigError: they, or ragged inputs, cannot work as they are declared; all such faults in one text.
+        ConfigError: they, or ragged inputs, cannot work as they are declared; all such errors in one text.
     """
     batch_inputs, batch_outputs = document.get("batch_input", []), document.get("batch_output", [])
-    faults = [
-        *_batching_faults(document, inputs),
-        *_ragged_faults(inputs),
-        *_batch_input_faults(batch_inputs, inputs),
-        *_batch_output_faults(batch_outputs, inputs, outputs),
+    errors = [
+        *_batching_errors(document, inputs),
+        *_ragged_errors(inputs),
+        *_batch_input_errors(batch_inputs, inputs),
+        *_batch_output_errors(batch_outputs, inputs, outputs),
     ]
-    if faults:
-        raise ConfigError(joined(faults))
+    if errors:
+        raise ConfigError(joined(errors))
     return (
         tuple(batch_input for entry in batch_inputs for batch_input in _batch_inputs(entry)),
         tuple(batch_output for entry in batch_outputs for batch_output in _batch_outputs(entry)),
@@ -91,7 +91,7 @@ def _batch_outputs(entry: Entry) -> Iterator[BatchOutput]:
         yield BatchOutput(target, source)
 
 
-def _batching_faults(document: Mapping[str, Any], inputs: Sequence[TensorConfig]) -> Iterator[str]:
+def _batching_errors(document: Mapping[str, Any], inputs: Sequence[TensorConfig]) -> Iterator[str]:
     ragged = [tensor.name for tensor in inputs if tensor.is_ragged]
     declared = [f"allow_ragged_batch (input {listed(ragged)})"] * bool(ragged)
     declared += [field for field in ("batch_input", "batch_output") if document.get(field)]
@@ -102,7 +102,7 @@ def _batching_faults(document: Mapping[str, Any], inputs: Sequence[TensorConfig]
         )
 
 
-def _ragged_faults(inputs: Sequence[TensorConfig]) -> Iterator[str]:
+def _ragged_errors(inputs: Sequence[TensorConfig]) -> Iterator[str]:
     for tensor in inputs:
         if tensor.is_ragged and tensor.data_type is DataType.STRING:
             yield (
@@ -111,13 +111,13 @@ def _ragged_faults(inputs: Sequence[TensorConfig]) -> Iterator[str]:
             )
 
 
-def _batch_input_faults(entries: Sequence[Entry], inputs: Sequence[TensorConfig]) -> Iterator[str]:
+def _batch_input_errors(entries: Sequence[Entry], inputs: Sequence[TensorConfig]) -> Iterator[str]:
     for entry in entries:
         label = _label("batch_input", entry)
-        yield from _kind_faults(label, entry, [kind.value for kind in BatchInputKind])
-        yield from _data_type_faults(label, entry)
-        yield from _source_faults(label, entry, inputs)
-        yield from _target_faults(label, entry, "input")
+        yield from _kind_errors(label, entry, [kind.value for kind in BatchInputKind])
+        yield from _data_type_errors(label, entry)
+        yield from _source_errors(label, entry, inputs)
+        yield from _target_errors(label, entry, "input")
     targets = _targets(entries)
     yield from _repeated("batch_input", targets)
     for tensor in inputs:
@@ -125,16 +125,16 @@ def _batch_input_faults(entries: Sequence[Entry], inputs: Sequence[TensorConfig]
             yield f"'{tensor.name}' is declared as an input and made by batch_input: expected one of both"
 
 
-def _batch_output_faults(
+def _batch_output_errors(
     entries: Sequence[Entry], inputs: Sequence[TensorConfig], outputs: Sequence[TensorConfig]
 ) -> Iterator[str]:
     declared = {tensor.name: tensor for tensor in outputs}
     sources = {tensor.name: tensor for tensor in inputs}
     for entry in entries:
         label = _label("batch_output", entry)
-        yield from _kind_faults(label, entry, [_SCATTER])
-        yield from _source_faults(label, entry, inputs)
-        yield from _target_faults(label, entry, "output")
+        yield from _kind_errors(label, entry, [_SCATTER])
+        yield from _source_errors(label, entry, inputs)
+        yield from _target_errors(label, entry, "output")
         for target in entry["target_name"]:
             if target not in declared:
                 yield (
@@ -143,7 +143,7 @@ def _batch_output_faults(
                 )
             for source in entry["source_input"]:
                 if target in declared and source in sources:
-                    yield from _scatter_faults(declared[target], sources[source])
+                    yield from _scatter_errors(declared[target], sources[source])
     yield from _repeated("batch_output", _targets(entries))
 
 
@@ -157,12 +157,12 @@ def _targets(entries: Sequence[Entry]) -> Counter[str]:
     return Counter(target for entry in entries for target in entry["target_name"])
 
 
-def _kind_faults(label: str, entry: Entry, kinds: Sequence[str]) -> Iterator[str]:
+def _kind_errors(label: str, entry: Entry, kinds: Sequence[str]) -> Iterator[str]:
     if entry["kind"] not in kinds:
         yield f"{label} has kind {entry['kind']}: expected one of {listed(kinds)}{did_you_mean(entry['kind'], kinds)}"
 
 
-def _data_type_faults(label: str, entry: Entry) -> Iterator[str]:
+def _data_type_errors(label: str, entry: Entry) -> Iterator[str]:
     is_empty = entry["kind"] == BatchInputKind.MAX_ELEMENT_COUNT_AS_SHAPE.value  # no number has to fit into it
     types = [data_type for data_type in DataType if data_type.torch_name] if is_empty else _COUNTING_TYPES
     allowed = [data_type.value for data_type in types]
@@ -171,7 +171,7 @@ def _data_type_faults(label: str, entry: Entry) -> Iterator[str]:
         yield f"{label} has data_type {data_type}: expected one of {listed(allowed)}{did_you_mean(data_type, allowed)}"
 
 
-def _source_faults(label: str, entry: Entry, inputs: Sequence[TensorConfig]) -> Iterator[str]:
+def _source_errors(label: str, entry: Entry, inputs: Sequence[TensorConfig]) -> Iterator[str]:
     declared = {tensor.name: tensor for tensor in inputs}
     if len(entry["source_input"]) != 1:
         yield f"{label} has {len(entry['source_input'])} names in source_input: expected the name of one input"
@@ -188,7 +188,7 @@ def _source_faults(label: str, entry: Entry, inputs: Sequence[TensorConfig]) -> 
             )
 
 
-def _target_faults(label: str, entry: Entry, direction: str) -> Iterator[str]:
+def _target_errors(label: str, entry: Entry, direction: str) -> Iterator[str]:
     if not entry["target_name"]:
         yield f"{label} has no target_name: expected the name of an {direction} of the model"
 
@@ -199,7 +199,7 @@ def _repeated(field: str, targets: Counter[str]) -> Iterator[str]:
             yield f"'{target}' is named {count} times as a target of {field}: expected once"
 
 
-def _scatter_faults(output: TensorConfig, source: TensorConfig) -> Iterator[str]:
+def _scatter_errors(output: TensorConfig, source: TensorConfig) -> Iterator[str]:
     if output.data_type is DataType.STRING:
         yield (
             f"output '{output.name}' is TYPE_STRING, but batch outputs are tensors, and torch has none of strings: "

@@ -45,7 +45,7 @@ class PackageDescription:
     """
 
     archive: Archive
-    device: "torch.device | None"
+    device: "torch.device | str | None"
     model: PackagedModel
     built_for: BuiltFor
     counts: RunnerCounts | None
@@ -95,7 +95,7 @@ class PackageDescription:
         return Signature(_names_only(call_spec.inputs), _names_only(call_spec.outputs))
 
 
-def describe(file: ModelFile, parameters: Parameters, device: "torch.device | None") -> PackageDescription:
+def describe(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> PackageDescription:
     """Describe one model of a package from the texts in it.
 
     Args:

@@ -48,7 +48,7 @@ def read_built_for(metadata: str) -> BuiltFor:
 
 
 def host_errors(built_for: BuiltFor, cpu_flags: frozenset[str]) -> Iterator[str]:
-    """Yield a sentence for each reason why a model cannot run on this machine; what is unknown is no reason."""
+    """Yield a sentence for each reason why a model cannot run on this machine; what is unknown is not one."""
     if built_for.platform not in (None, "linux"):
         yield f"it was compiled for {built_for.platform}, not for Linux"
     if built_for.machine not in (None, platform.machine()):

@@ -44,4 +44,4 @@ def _product(stride: Size, size: Size) -> Size:
     try:
         return stride * size
     except ValueError as error:
-        raise NotDenseError("strides that are no products of its sizes") from error
+        raise NotDenseError("strides that are not products of its sizes") from error

@@ -16,6 +16,7 @@ from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.host import BuiltFor
 from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
 from triton_pytorch.pt2_loader.weights import map_weights
+from triton_pytorch.torch_runtime.session import device_scope
 
 _KINDS = {"cpu": "KIND_CPU", "cuda": "KIND_GPU"}
 _FOLDED = "_FOLDED_CONST_"  # worked out by the model itself at its first call
@@ -36,7 +37,9 @@ class Library:
         self.close = weakref.finalize(self, resources.close)
 
 
-def open_library(archive: Archive, model: PackagedModel, built_for: BuiltFor, device: torch.device | None) -> Library:
+def open_library(
+    archive: Archive, model: PackagedModel, built_for: BuiltFor, device: torch.device | str | None
+) -> Library:
     """Open the library of one model; a `device` of None leaves it to the package.
 
     Raises:
@@ -47,7 +50,7 @@ def open_library(archive: Archive, model: PackagedModel, built_for: BuiltFor, de
     device = _device(archive, built_for.device, device)
     store = Store(locate_store(os.environ))
     store.sweep()
-    with ExitStack() as resources:
+    with device_scope(device), ExitStack() as resources:
         entry = store.unpack(archive)
         resources.callback(entry.release)
         try:
@@ -65,11 +68,12 @@ def open_library(archive: Archive, model: PackagedModel, built_for: BuiltFor, de
         return Library(runner, device, specs, resources.pop_all())
 
 
-def _device(archive: Archive, built_for: str | None, wanted: torch.device | None) -> torch.device:
+def _device(archive: Archive, built_for: str | None, wanted: torch.device | str | None) -> torch.device:
     if built_for not in (None, *_KINDS):
         raise PlacementError(f"'{archive.path}' was compiled for {built_for}: expected one of {listed(list(_KINDS))}")
     if wanted is None:
-        wanted = torch.device("cuda", 0) if built_for == "cuda" else torch.device("cpu")
+        wanted = "cuda:0" if built_for == "cuda" else "cpu"
+    wanted = torch.device(wanted)
     if built_for is not None and built_for != wanted.type:
         raise PlacementError(
             f"'{archive.path}' was compiled for {built_for}, but its instance group is {_KINDS[wanted.type]}: "

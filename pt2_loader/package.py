@@ -21,7 +21,7 @@ class Package:
         self.session = mode.session_on(library.device)
         self._library = library
         self._run = library.runner.run
-        self._positions = [leaf.names.index or 0 for leaf in leaves.outputs]
+        self._positions = [index for leaf in leaves.outputs if (index := leaf.names.index) is not None]
 
     def run(self, leaves: list[torch.Tensor]) -> Sequence[Output]:
         """Call the model with one tensor for each input; returns one, or None, for each of the planned outputs.

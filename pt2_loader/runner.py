@@ -2,13 +2,13 @@
 
 The public `torch._inductor.aoti_load_package` imports all of inductor first (3.5 s and 80 MB), checks nothing more, and
 its result is called through pytree code that swaps reordered dictionaries. The loader class below it loads in
-milliseconds and takes a flat list.
+milliseconds and takes a flat list. Where a torch release has moved it, the public call is used.
 """
 
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 
 import torch
 
@@ -46,7 +46,22 @@ def open_runner(package: Path, model_name: str, device_index: int) -> PackageRun
     Raises:
         RuntimeError: torch cannot load the library; the text is torch's own.
     """
-    loader: Any = torch._C._aoti.AOTIModelPackageLoader
-    # Bytes, since Triton's stub sets no locale, so that text which is not ASCII would not be taken for a path.
-    runner: PackageRunner = loader(os.fsencode(package), model_name, False, 1, device_index)
+    private = private_loader()
+    if private is None:
+        return _open_through_public_call(package, model_name, device_index)
+    # Bytes, since Triton's stub sets no locale: a path that is not ASCII could not be passed as text.
+    runner: PackageRunner = private(os.fsencode(package), model_name, False, 1, device_index)
+    return runner
+
+
+def private_loader() -> type | None:
+    """Return torch's loader class, or None where this torch release does not have it."""
+    bindings = getattr(torch._C, "_aoti", None)
+    return getattr(bindings, "AOTIModelPackageLoader", None)
+
+
+def _open_through_public_call(package: Path, model_name: str, device_index: int) -> PackageRunner:
+    from torch._inductor.package.package import load_package
+
+    runner: PackageRunner = load_package(str(package), model_name, device_index=device_index).loader
     return runner

@@ -173,7 +173,7 @@ def _renamed(shape: tuple[Dimension, ...], names: dict[str, str]) -> tuple[Dimen
 
 
 def dynamic_sizes(inputs: Iterable[Leaf]) -> list[Dimension]:
-    """Return each dynamic size of the inputs once, in order, with the narrowest of the bounds that are stated of it."""
+    """Return each dynamic size of the inputs once, in order, with the narrowest of its bounds."""
     found: dict[Size, Dimension] = {}
     for leaf in inputs:
         for dimension in leaf.shape or ():

@@ -20,7 +20,7 @@ def map_weights(model_directory: Path, device: torch.device) -> dict[str, torch.
     """Return the model's weights by name: on the CPU mapped copy-on-write, on another device copied there.
 
     Copy-on-write, because models write to their buffers: read-only pages would crash, shared ones would change
-    the file for everybody.
+    the file for all.
 
     Raises:
         ArtifactError: the weights are damaged or missing.

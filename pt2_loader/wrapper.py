@@ -15,7 +15,7 @@ what is not found in it is unknown, and so is what it says twice and differently
     assert_size_stride(arg0_1, {s27, 3L}, {3L, 1L}, "input")  sizes and strides with their relations; absent for
                                                               inputs that the model does not read
 
-Every statement stands at the beginning of a line, and is looked for only there: the names of weights, the keys of
+Every statement is at the beginning of a line, and is looked for only there: the names of weights, the keys of
 the call spec and comments can hold any text, but no line of their own.
 """
 
@@ -197,7 +197,7 @@ def _sizes(text: str, aliases: dict[str, str]) -> tuple[Size | None, ...]:
 
 
 def _elements(text: str) -> Iterator[str]:
-    """Split `s27, 3L` or `s27, ` at the commas that stand outside of parentheses."""
+    """Split `s27, 3L` or `s27, ` at the commas outside of parentheses."""
     depth, element = 0, ""
     for character in text:
         depth += {"(": 1, ")": -1}.get(character, 0)

@@ -61,7 +61,7 @@ class ScriptDescription:
         return sections(self._module, [read_method(method) for method in all_methods(self._module)])
 
 
-def describe(file: ModelFile, parameters: Parameters, device: torch.device | None) -> ScriptDescription:
+def describe(file: ModelFile, parameters: Parameters, device: torch.device | str | None) -> ScriptDescription:
     """Load an archive, and describe it.
 
     Args:
@@ -73,6 +73,7 @@ def describe(file: ModelFile, parameters: Parameters, device: torch.device | Non
         ArtifactError: the archive is damaged, or torch cannot load it.
         PlacementError: the weights do not fit into the memory of the device.
     """
+    device = None if device is None else torch.device(device)
     location = None if _stays_where_it_was_saved(device) else device or CPU
     with device_scope(device):
         module = load_archive(file, location)

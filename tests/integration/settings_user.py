@@ -65,9 +65,9 @@ def run_module(values: dict[str, str]) -> Observation:
 
 
 def apply(values: dict[str, str]) -> Any:
-    from triton_pytorch.formats.table import TORCHSCRIPT
     from triton_pytorch.model_config.configuration import read_config
     from triton_pytorch.tests.assets.configs import model_config
+    from triton_pytorch.tests.assets.formats import TORCHSCRIPT
     from triton_pytorch.torch_runtime.settings import apply_settings
 
     config = read_config(json.dumps({"name": "m", **model_config([], [], parameters=values)}))

@@ -86,8 +86,8 @@ def test_weights_beside_the_library(capsys: pytest.CaptureFixture[str]) -> None:
 def test_weights_missing(capsys: pytest.CaptureFixture[str]) -> None:
     document = inspect_json(capsys, package_path("without_its_weights"))
     assert document["weights"]["place"] == "missing"
-    (fault,) = document["faults"]
-    assert fault.startswith("it was built without its weights: build it with ")
+    (error,) = document["faults"]
+    assert error.startswith("it was built without its weights: build it with ")
 
 
 def test_weights_in_the_library(capsys: pytest.CaptureFixture[str]) -> None:
@@ -175,7 +175,7 @@ def test_readme_example(
     monkeypatch.chdir(readme_models)
     printed = inspect(capsys, "models/nested/1/model.pt2")
     shown = _block("`python . inspect FILE`")
-    # The CPU is that of whoever compiled it.
+    # The CPU is that of the machine that compiled it.
     assert re.sub("built for .*", "", printed) == re.sub("built for .*", "", shown)
     assert re.search(r"\nbuilt for  cpu, linux, \w+, [A-Z0-9_ ]+\n", printed)
 

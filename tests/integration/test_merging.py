@@ -55,9 +55,7 @@ def test_merged_requests_get_what_they_would_have_got_alone(mix: list[tuple[int,
         assert answer.keys() == {f"OUTPUT__{index}" for index in indices}
         for index in indices:
             assert torch.equal(answer[f"OUTPUT__{index}"], expected[index])
-    assert len(served.model.calls) == len(
-        {length for _, length in mix}
-    )  # a call for each size
+    assert len(served.model.calls) == len({length for _, length in mix})  # a call for each size
 
 
 def test_groups_run_in_order_of_their_first_requests() -> None:

@@ -1,4 +1,4 @@
-"""Packages behind model.py: data types, odd results, weights, several models, and requests that fail."""
+"""Packages served through model.py: data types, odd results, weights, several models, and requests that fail."""
 
 import gc
 import json

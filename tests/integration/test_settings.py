@@ -11,10 +11,10 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.formats.table import PACKAGE, TORCHSCRIPT
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
+from triton_pytorch.tests.assets.formats import PACKAGE, TORCHSCRIPT
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import arguments
 from triton_pytorch.torch_runtime import settings
@@ -119,17 +119,11 @@ def test_log_line(seen: dict[str, Any], step: str) -> None:
     assert seen[step]["line"] == everything.replace(changed.replace(" off", " on"), changed)
 
 
-def test_threads() -> None:
-    seen = observe("threads", steps=[{"INTRA_OP_THREAD_COUNT": "3", "INTER_OP_THREAD_COUNT": "5"}])
+def test_threads_both_names() -> None:
+    first = {"INTRA_OP_THREAD_COUNT": "2", "INTER_OP_THREAD_COUNT": "5"}
+    seen = observe("threads", steps=[first, {"NUM_THREADS": "3", "NUM_INTEROP_THREADS": "4"}])
     assert (seen["intra_op"], seen["more_for_a_matrix_product"], seen["inter_op"]) == (3, 0, 5)
-    assert seen["line"].startswith("intra-op threads 3 (INTRA_OP_THREAD_COUNT), inter-op threads 5,")
-
-
-def test_threads_other_names() -> None:
-    first = {"NUM_THREADS": "3", "NUM_INTEROP_THREADS": "5"}
-    seen = observe("threads", steps=[first, {"NUM_THREADS": "2", "NUM_INTEROP_THREADS": "4"}])
-    assert (seen["intra_op"], seen["inter_op"]) == (2, 5)
-    assert seen["line"].startswith("intra-op threads 2 (NUM_THREADS), inter-op threads 5,")
+    assert seen["line"].startswith("intra-op threads 3 (NUM_THREADS), inter-op threads 5,")
     assert seen["warnings"] == ["inter-op threads stay 5 instead of 4: torch sets their number once in a process"]
 
 
@@ -142,7 +136,6 @@ def test_threads_inter_op_affinity() -> None:
 @pytest.mark.parametrize(
     ("parameters", "environment", "threads"),
     [
-        ({"INTRA_OP_THREAD_COUNT": "3"}, {}, 3),
         ({"INTRA_OP_THREAD_COUNT": "3"}, {"OMP_THREAD_LIMIT": "1", "OMP_NUM_THREADS": "1"}, 3),
         ({"INTRA_OP_THREAD_COUNT": "8"}, {}, 8),
         ({}, {"OMP_NUM_THREADS": "1"}, 1),

@@ -9,9 +9,9 @@ import pytest
 import torch
 from torch.utils import _pytree as pytree
 
+from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.execution.loop import RunLoop
 from triton_pytorch.io_naming.call_spec import read_call_spec
-from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.call_specs.shapes import SHAPES, Shape
 from triton_pytorch.tests.assets.configs import tensor_config

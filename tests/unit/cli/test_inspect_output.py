@@ -9,7 +9,6 @@ import pytest
 from triton_pytorch.cli.inspect_output import as_json, as_text
 from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.contract.sizes import dynamic_size, parse_size, size_of
-from triton_pytorch.formats.table import PACKAGE
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.pt2_loader.archive import PackagedModel
@@ -17,6 +16,7 @@ from triton_pytorch.pt2_loader.description import PackageDescription
 from triton_pytorch.pt2_loader.host import BuiltFor
 from triton_pytorch.pt2_loader.sections import dynamic_sizes, name_the_batch
 from triton_pytorch.pt2_loader.wrapper import RunnerCounts
+from triton_pytorch.tests.assets.formats import PACKAGE
 
 
 def dynamic(size: str, lower: int, upper: int | None = None) -> Dimension:

@@ -1,4 +1,4 @@
-"""What the config leaves open is held against the request; what it fixes, against the model at load."""
+"""What the config leaves open is checked with the request; what it fixes, with the model at load."""
 
 import json
 from collections.abc import Callable, Sequence
@@ -263,8 +263,8 @@ class TestBatching:
     )
     def test_two_batch_sizes_are_a_fault_of_the_config(self, model: list[Shape], sizes: tuple[str, ...]) -> None:
         tensor, size, other, other_size = sizes
-        (fault,) = compiled([(3,), (3,)], model, max_batch_size=8).errors
-        assert fault == (
+        (error,) = compiled([(3,), (3,)], model, max_batch_size=8).errors
+        assert error == (
             f"dimension 0 of input '{tensor}' is {size} where dimension 0 of input '{other}' is {other_size}, but with "
             "batching Triton makes both the batch size: set max_batch_size: 0"
         )
@@ -339,8 +339,8 @@ class TestMerging:
         assert call_violations(rules, (8,), (2, 4), (2, 4)) == [broken("values is 8", "4 (s1)", "x[1] is 4 (s1)")]
 
     def test_rows_that_two_inputs_must_have_in_different_numbers_are_a_fault(self) -> None:
-        (fault,) = of_inputs((SHAPES, ("2*s0", "1")), (SCALE, ("s0", "1"))).errors
-        assert fault.startswith("dimension 0 of input 'shapes' is 2*s0 where dimension 0 of input 'scale' is s0, but")
+        (error,) = of_inputs((SHAPES, ("2*s0", "1")), (SCALE, ("s0", "1"))).errors
+        assert error.startswith("dimension 0 of input 'shapes' is 2*s0 where dimension 0 of input 'scale' is s0, but")
 
     def test_the_number_of_dims_stands_in_the_config(self) -> None:
         rules = of_inputs((SHAPES, ("s0", "s1")), (sent("x", (-1, -1)), ("s0", "s1")))

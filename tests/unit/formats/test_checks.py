@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from triton_pytorch.formats import table
 from triton_pytorch.formats.checks import check_served, foreign_parameter_warnings
 from triton_pytorch.formats.table import Format
 from triton_pytorch.model_config.configuration import ModelConfig, read_config
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
 from triton_pytorch.model_config.parameters import read_parameters
 from triton_pytorch.tests.assets.configs import model_config
+from triton_pytorch.tests.assets.formats import BY_KEY, PACKAGE, TORCHSCRIPT
 
 FILE = Path("1/model.pt2")
 
@@ -24,10 +24,10 @@ def config(**fields: Any) -> ModelConfig:
 @pytest.mark.parametrize(
     ("fields", "served"),
     [
-        ({"platform": ""}, table.PACKAGE),
-        ({"platform": "torch_aoti"}, table.PACKAGE),
-        ({"platform": "pytorch_libtorch", "backend": "pytorch"}, table.PACKAGE),  # filled in by Triton's core
-        ({"platform": "libtorch"}, table.TORCHSCRIPT),
+        ({"platform": ""}, PACKAGE),
+        ({"platform": "torch_aoti"}, PACKAGE),
+        ({"platform": "pytorch_libtorch", "backend": "pytorch"}, PACKAGE),  # filled in by Triton's core
+        ({"platform": "libtorch"}, TORCHSCRIPT),
     ],
 )
 def test_served(fields: dict[str, Any], served: Format) -> None:
@@ -37,11 +37,19 @@ def test_served(fields: dict[str, Any], served: Format) -> None:
 @pytest.mark.parametrize(
     ("found", "error", "sentence"),
     [
-        (table.EXPORTED_PROGRAM, UnsupportedError, "an exported program (torch.export.save): compile it into"),
-        (table.PYTHON_SOURCE, UnsupportedError, "Python source: not served by this version, so make a package"),
-        (table.CHECKPOINT, ArtifactError, "a checkpoint or pickled module (torch.save), which holds no program: load"),
-        (table.EMPTY, ArtifactError, "empty: copy it again"),
-        (table.TEXT, ArtifactError, "a text file: expected an AOTInductor package, made by torch.export.export and"),
+        (BY_KEY["exported_program"], UnsupportedError, "an exported program (torch.export.save): compile it into"),
+        (BY_KEY["python_source"], UnsupportedError, "Python source: not served by this version, so make a package"),
+        (
+            BY_KEY["checkpoint"],
+            ArtifactError,
+            "a checkpoint or pickled module (torch.save), which holds no program: load",
+        ),
+        (BY_KEY["empty"], ArtifactError, "empty: copy it again"),
+        (
+            BY_KEY["text"],
+            ArtifactError,
+            "a text file: expected an AOTInductor package, made by torch.export.export and",
+        ),
     ],
     ids=lambda value: getattr(value, "key", None),
 )
@@ -53,7 +61,7 @@ def test_not_served(found: Format, error: type[Exception], sentence: str) -> Non
 
 @pytest.mark.parametrize(
     ("platform", "found", "expected"),
-    [("pytorch_libtorch", table.PACKAGE, "torch_aoti"), ("torch_aoti", table.TORCHSCRIPT, "pytorch_libtorch")],
+    [("pytorch_libtorch", PACKAGE, "torch_aoti"), ("torch_aoti", TORCHSCRIPT, "pytorch_libtorch")],
     ids=lambda value: getattr(value, "key", value),
 )
 def test_other_platform(platform: str, found: Format, expected: str) -> None:
@@ -66,14 +74,12 @@ def test_other_platform(platform: str, found: Format, expected: str) -> None:
 
 def test_foreign_parameters_one_warning() -> None:
     parameters = read_parameters({"NUM_THREADS": "2", "ALLOW_EMPTY_INPUTS": "1", "INFERENCE_MODE": "1"})
-    assert foreign_parameter_warnings(parameters, table.PACKAGE) == [
-        "NUM_THREADS has no effect on an AOTInductor package"
-    ]
-    assert foreign_parameter_warnings(parameters, table.TORCHSCRIPT) == [
+    assert foreign_parameter_warnings(parameters, PACKAGE) == ["NUM_THREADS has no effect on an AOTInductor package"]
+    assert foreign_parameter_warnings(parameters, TORCHSCRIPT) == [
         "ALLOW_EMPTY_INPUTS has no effect on a TorchScript archive"
     ]
     both = read_parameters({"NUM_THREADS": "2", "MODULE_METHOD_NAME": "encode"})
-    assert foreign_parameter_warnings(both, table.PACKAGE) == [
+    assert foreign_parameter_warnings(both, PACKAGE) == [
         "MODULE_METHOD_NAME, NUM_THREADS have no effect on an AOTInductor package"
     ]
-    assert foreign_parameter_warnings(both, table.TORCHSCRIPT) == []
+    assert foreign_parameter_warnings(both, TORCHSCRIPT) == []

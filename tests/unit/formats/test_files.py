@@ -26,7 +26,7 @@ def instance(directory: Path, files: Iterable[str], **fields: Any) -> Instance:
         (["model.pt2", "model.pt"], {}, "model.pt2"),
         (["model.pt"], {}, "model.pt"),
         (["other.pt2", "model.pt2"], {"default_model_filename": "other.pt2"}, "other.pt2"),
-        # filled in by Triton's core, and nobody's wish
+        # filled in by Triton's core
         (["model.pt2"], {"default_model_filename": "model.pt", "backend": "pytorch"}, "model.pt2"),
         (["model.pt2"], {"default_model_filename": "model.torch", "backend": "torch"}, "model.pt2"),
         # with `backend: "python"` the field and model.py are Triton's

@@ -77,7 +77,7 @@ def test_owners(shape: str, inputs: list[str | None], outputs: str | None) -> No
         ("[1, 2]", "RESULT[0] RESULT[1]"),
         ('[["a", "b"], "c"]', "RESULT[0] RESULT[1]"),
         ('{"a": 1, "b": 2}', "RESULT[0] RESULT[1]"),
-        ("no JSON", "RESULT[0] RESULT[1]"),
+        ("not JSON", "RESULT[0] RESULT[1]"),
         ("[" * 100_000, "RESULT[0] RESULT[1]"),
         (None, "RESULT[0] RESULT[1]"),
         (7, "RESULT[0] RESULT[1]"),

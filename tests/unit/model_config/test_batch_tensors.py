@@ -54,7 +54,7 @@ def read(
     return read_config(json.dumps(model_config(inputs or [VALUES, SCALE], outputs or [OUTPUT], **more)))
 
 
-def fault(*batch_entries: Any, **more: Any) -> str:
+def error(*batch_entries: Any, **more: Any) -> str:
     with pytest.raises(ConfigError) as caught:
         read(*batch_entries, **more)
     return str(caught.value)
@@ -82,7 +82,7 @@ def test_every_kind_counts_in_these_types(kind: BatchInputKind) -> None:
 def test_where_only_the_shape_says_something_any_type_of_torch_does() -> None:
     entry = made("a", kind="BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", data_type="TYPE_BOOL")
     assert read(entry).batch_inputs[0].data_type is DataType.BOOL
-    assert fault({**entry, "data_type": "TYPE_STRING"}).startswith(
+    assert error({**entry, "data_type": "TYPE_STRING"}).startswith(
         "batch_input for 'a' has data_type TYPE_STRING: expected one of TYPE_BOOL, TYPE_UINT8, "
     )
 
@@ -195,7 +195,7 @@ def test_ragged_inputs_need_no_batch_input_and_batch_inputs_no_ragged_input() ->
     ],
 )
 def test_what_cannot_be_is_one_sentence(entries: list[Any], more: dict[str, Any], sentence: str) -> None:
-    assert fault(*entries, **more) == sentence
+    assert error(*entries, **more) == sentence
 
 
 @pytest.mark.parametrize(
@@ -215,15 +215,15 @@ def test_outputs_that_can_take_their_open_sizes_from_the_source(source: Any, out
 @pytest.mark.parametrize(("dims", "number"), [((-1, -1, -1), 2), ((4, 3, 2, -1, -1), 3)])
 def test_outputs_that_cannot(dims: tuple[int, ...], number: int) -> None:
     outputs = [tensor_config("doubled", dims=dims)]
-    assert fault(cut("doubled"), inputs=[tensor_config("values", dims=(-1, 3))], outputs=outputs) == (
+    assert error(cut("doubled"), inputs=[tensor_config("values", dims=(-1, 3))], outputs=outputs) == (
         f"output 'doubled' has dims {list(dims)}, of which batch_output takes the open ones from input 'values', which "
         f"has dims [-1, 3]: give dimension {number} a size"
     )
 
 
-def test_all_faults_come_together() -> None:
+def test_all_errors_come_together() -> None:
     entries = made("a", data_type="TYPE_BOOL"), cut("doubled", source_input=["scale"])
-    assert fault(*entries, outputs=[tensor_config("doubled", dims=(2, -1))], max_batch_size=0) == (
+    assert error(*entries, outputs=[tensor_config("doubled", dims=(2, -1))], max_batch_size=0) == (
         "The config has allow_ragged_batch (input values) and batch_input and batch_output, but max_batch_size: 0, so"
         " that no requests are merged: set max_batch_size, or remove what is for merged requests."
         " Batch_input for 'a' has data_type TYPE_BOOL: expected one of TYPE_INT32, TYPE_INT64, TYPE_FP32, TYPE_FP64."

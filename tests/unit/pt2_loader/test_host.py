@@ -1,4 +1,4 @@
-"""A package for another machine is refused with the reason; what is not known is no reason."""
+"""A package for another machine is refused with the reason; what is not known is not one."""
 
 import platform
 from pathlib import Path

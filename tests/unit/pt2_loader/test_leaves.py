@@ -52,7 +52,7 @@ def shrinking(source: str) -> str:
 def printed(leaf: Leaf) -> str:
     """Print a leaf with the bounds of its dynamic dimensions: `float32 [s77 0|1.., 3]`, and its layout.
 
-    Before the bar stands the lower bound where ALLOW_EMPTY_INPUTS is set, if it is another.
+    Before the bar is the lower bound where ALLOW_EMPTY_INPUTS is set, if it is another.
     """
     if leaf.shape is None:
         return f"{leaf.dtype} ?"
@@ -67,7 +67,7 @@ def printed(leaf: Leaf) -> str:
 @pytest.mark.parametrize(
     ("name", "inputs"),
     [
-        ("bounded", ["[4*s83 0|4..400]", "[s44 3..9, s20 0|1.., 3]"]),  # Dim(min=3) stands as written
+        ("bounded", ["[4*s83 0|4..400]", "[s44 3..9, s20 0|1.., 3]"]),  # Dim(min=3) is kept
         ("channels_last", ["[s77 0|1..15, 3, s53 3.., s0 4..] (0, 2, 3, 1)"]),
         ("folded", ["[s77 0|1.., 6]"]),
         ("identity", ["[s77 0|1.., s27 0|1..]"]),
@@ -112,7 +112,7 @@ PLAIN = "[s97 0|1..1000]"  # of "plus_one"
         ("plus_one", replaced("arg1_1, {1L + s97, }", "arg1_1, {}"), [PLAIN, "?"]),
         ("plus_one", replaced("arg1_1, {1L + s97, }", "arg1_1, {1L + s97, 3L}"), [PLAIN, "?"]),
         ("plus_one", replaced("(arg1_1_size[0] > 1001)", "(arg1_1_size[2] > 1001)"), [PLAIN, "?"]),
-        # bounds: what the exporter assumes is no bound, anything else is
+        # bounds: what the exporter assumes is not one, anything else is
         ("plus_one", replaced("(arg1_1_size[0] < 3)", "(arg1_1_size[0] < 4)"), [PLAIN, "[s97 + 1 4..1001]"]),
         ("plus_one", replaced("(arg1_1_size[0] < 3)", "(arg1_1_size[0] < 2)"), [PLAIN, "[s97 + 1 2..1001]"]),
         ("plus_one", replaced("(arg1_1_size[0] < 3)", "(arg1_1_size[0] < -9)"), [PLAIN, "[s97 + 1 0..1001]"]),
