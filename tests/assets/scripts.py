@@ -73,7 +73,7 @@ class PutsKeys(nn.Module):
 
 
 class GrowsWithin(nn.Module):
-    """A list that grows, sometimes, inside another container; what comes behind it moves."""
+    """A list that grows, sometimes, inside another container; what comes after it moves."""
 
     def forward(self, x: Tensor) -> tuple[list[Tensor], Tensor]:
         inner = [x, x + 1]
@@ -117,7 +117,7 @@ class PutsSometimes(nn.Module):
 
 
 class KeysInSubmodule(nn.Module):
-    """The keys are read a call further down, behind another argument."""
+    """The keys are read a call further down, after another argument."""
 
     def __init__(self) -> None:
         super().__init__()
