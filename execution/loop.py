@@ -135,7 +135,7 @@ class RunLoop:
             self._log.warn_once(
                 f"rows of {error.output}",
                 f"output '{error.output}' is not batched: {error.counts} of one call for {len(group)} requests; "
-                "requests for it are run alone from now on: if that is how the model works, set max_batch_size: 0",
+                f"requests for it are run alone from now on; {error.hint}",
             )
         if not mismatches and not any(isinstance(outcome, Exception) for outcome in outcomes):
             rows = sum(request.rows for request in group)

@@ -202,7 +202,7 @@ def test_other_rows_in_a_merged_call_end_the_merging_of_that_output() -> None:
     (line,) = served.logged("warn")  # once
     assert line == (
         "model 'm': output 'OUTPUT__0' is not batched: 5 rows went in and 1 row came out of one call for 3 requests; "
-        "requests for it are run alone from now on: if that is how the model works, set max_batch_size: 0"
+        "requests for it are run alone from now on; if that is how the model works, set max_batch_size: 0"
     )
 
 
