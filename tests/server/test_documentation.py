@@ -79,3 +79,9 @@ def test_comparison_names_tests_that_exist() -> None:
         assert named, row
         for file, test in named:
             assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), test
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_of_tests_exist(document: str) -> None:
+    named = re.findall(r"\btests/[\w/]+\.py", (ROOT / document).read_text(encoding="utf-8"))
+    assert [file for file in named if not (ROOT / file).exists()] == []
