@@ -319,7 +319,7 @@ def test_lent_memory_is_copied_where_a_call_is_repeated() -> None:
 class TooLarge(torch.Tensor):
     """A tensor that there is not enough memory to copy."""
 
-    def clone(self, **options: Any) -> Any:
+    def clone(self, *arguments: Any, **options: Any) -> Any:
         raise torch.OutOfMemoryError("not enough memory")
 
 
@@ -358,10 +358,10 @@ def test_response_that_cannot_be_made_is_an_error(broken: str, monkeypatch: pyte
     class Refusing:
         """A factory of Triton's that makes errors only."""
 
-        def __call__(self, *arguments: Any, error: Any = None) -> Any:
+        def __call__(self, tensors: Any, error: Any = None) -> Any:
             if error is None:
                 raise ValueError("refused")
-            return new_response(*arguments, error=error)
+            return new_response(tensors, error=error)
 
         def from_dlpack(self, name: str, tensor: Any) -> Any:
             raise ValueError("refused")
