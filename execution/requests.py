@@ -17,9 +17,6 @@ from triton_pytorch.torch_runtime.tensors import from_dlpack
 
 Shapes = Sequence[Sequence[int] | None]  # by the position of the input; None for one that was not sent
 
-# Of a ragged input nothing is declared but that it is one-dimensional in a call; in a request it has a dimension more.
-_LEAST_RANK_OF_RAGGED = 2
-
 
 class RequestReader:
     """Reads and checks the requests of one model."""
@@ -33,10 +30,7 @@ class RequestReader:
         self._nothing_sent: list[Any] = [None] * len(plan.leaves.inputs)
         self._rules = plan.request_rules
         self._is_batched = plan.is_batched
-        self._ranks = [
-            (planned.position, _LEAST_RANK_OF_RAGGED if planned.declared.is_ragged else len(planned.declared.shape))
-            for planned in plan.inputs
-        ]
+        self._ranks = [(planned.position, planned.declared.rank) for planned in plan.inputs]
 
     def read(self, position: int, request: TritonRequest) -> ParsedRequest:
         """Return the request at a position of one `execute`.
