@@ -10,7 +10,7 @@ from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE, records
 from triton_pytorch.tests.assets.call_specs.shapes import SHAPES, TABLES, Shape
 
 
-def test_torch_still_writes_the_kept_call_specs() -> None:
+def test_kept_specs() -> None:
     assert records(TABLES) == json.loads(SPECS_FILE.read_text(encoding="utf-8"))
 
 
@@ -21,7 +21,7 @@ def constants(tree: Any) -> list[float | None]:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_inputs_that_change_places_change_the_result(shape: Shape) -> None:
+def test_swapped_inputs_change_the_result(shape: Shape) -> None:
     from torch.utils import _pytree as pytree
 
     leaves, tree = pytree.tree_flatten(shape.arguments())
@@ -36,7 +36,7 @@ def test_inputs_that_change_places_change_the_result(shape: Shape) -> None:
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
-def test_results_differ_from_each_other(shape: Shape) -> None:
+def test_results_differ(shape: Shape) -> None:
     args, kwargs = shape.arguments()
     found = [constant for constant in constants(shape.module()(*args, **kwargs)) if constant is not None]
     assert len(set(found)) == (1 if shape.name == "result of one tensor three times" else len(found))

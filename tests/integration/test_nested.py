@@ -1,4 +1,4 @@
-"""The example of SPEC.md through model.py: both namings, mixed, in any order, against eager torch."""
+"""The nested example through model.py: all namings, mixed, in any order, against eager torch."""
 
 import random
 
@@ -11,13 +11,13 @@ from triton_pytorch.tests.integration.conftest import Serve
 
 
 def expected_leaves(leaves: list[torch.Tensor]) -> list[torch.Tensor]:
-    """What the forward of SPEC.md returns for six inputs, in flat order."""
+    """Return what the example's forward does for six inputs, in flat order."""
     h, v, key_a, key_2, kwarg1, kw_arg2 = leaves
     return [h + v, h - v, h, v, key_a, key_2, kwarg1, kw_arg2]
 
 
 def mixed(names: tuple[str, ...], ordinals: tuple[str, ...]) -> list[str]:
-    return [ordinals[i] if i % 2 else name for i, name in enumerate(names)]
+    return [(name, ordinals[i], f"tensor__{i}")[i % 3] for i, name in enumerate(names)]
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ def mixed(names: tuple[str, ...], ordinals: tuple[str, ...]) -> list[str]:
     ],
     ids=["by path", "by ordinal", "mixed"],
 )
-def test_each_leaf_gets_its_own_data(serve: Serve, inputs: list[str], outputs: list[str]) -> None:
+def test_leaves_own_data(serve: Serve, inputs: list[str], outputs: list[str]) -> None:
     shuffled = random.Random(7)
     model = serve(
         "nested",
@@ -48,7 +48,7 @@ def test_each_leaf_gets_its_own_data(serve: Serve, inputs: list[str], outputs: l
         assert torch.equal(answer[name], expected), name
 
 
-def test_only_requested_outputs_are_returned(serve: Serve) -> None:
+def test_outputs_requested(serve: Serve) -> None:
     model = serve(
         "nested",
         [tensor_config(name, dims=(3,)) for name in INPUT_PATHS],
