@@ -5,10 +5,11 @@ from itertools import accumulate
 
 import torch
 
+from triton_pytorch.torch_runtime.placement import CPU
 from triton_pytorch.torch_runtime.tensors import as_model_input
 
 
-def gather(tensors: Sequence[torch.Tensor], device: torch.device, layout: tuple[int, ...] | None) -> torch.Tensor:
+def gather(tensors: list[torch.Tensor], device: torch.device, layout: tuple[int, ...] | None) -> torch.Tensor:
     """Return the rows of tensors of shape [rows, *dims], one after another, as the model expects an input.
 
     A single tensor, which may then have any shape, is copied only where it is unaligned, on another device or in
@@ -16,18 +17,24 @@ def gather(tensors: Sequence[torch.Tensor], device: torch.device, layout: tuple[
     """
     if tensors[0].dtype is torch.bool:
         return _gather_booleans(tensors, device, layout)
-    if device.type == "cuda" and all(tensor.is_cpu for tensor in tensors):
+    if device.type == "cuda" and _are_on(CPU, tensors):
         return _staged(tensors, layout).to(device, non_blocking=True)
     if len(tensors) == 1:
         return as_model_input(tensors[0], device, layout)
-    if layout is None and all(tensor.device == device for tensor in tensors):
-        return torch.cat(list(tensors))
+    if layout is None and _are_on(device, tensors):
+        return torch.cat(tensors)
     return _copied(tensors, device, layout)
+
+
+def _are_on(device: torch.device, tensors: Sequence[torch.Tensor]) -> bool:
+    if device.type == "cpu":  # much faster to ask
+        return all(tensor.is_cpu for tensor in tensors)
+    return all(tensor.device == device for tensor in tensors)
 
 
 def _staged(tensors: Sequence[torch.Tensor], layout: tuple[int, ...] | None) -> torch.Tensor:
     """Gather into pinned memory, out of which the device fetches while the CPU goes on."""
-    return _copied(tensors, torch.device("cpu"), layout, is_pinned=True)
+    return _copied(tensors, CPU, layout, is_pinned=True)
 
 
 def _gather_booleans(

@@ -16,11 +16,15 @@ class OutputError(ModelRunError):
 
 
 class RowCountError(OutputError):
-    """A call returned another number of rows of an output than went in; `counts` has both numbers."""
+    """A call returned another number of rows of an output than went in.
+
+    `counts` has both numbers, `hint` what to change if the model is meant to do so.
+    """
 
     def __init__(self, output: str, sent: int, returned: int | None, hint: str) -> None:
         came_out = "a single number" if returned is None else rows_text(returned)
         self.counts = f"{rows_text(sent)} went in and {came_out} came out"
+        self.hint = hint
         super().__init__(output, f"output '{output}' is not batched: {self.counts}; {hint}")
 
 

@@ -9,14 +9,14 @@ import torch
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
 
-def scatter_rows(result: torch.Tensor, rows: Sequence[int]) -> list[torch.Tensor]:
+def scatter_rows(result: torch.Tensor, rows: list[int]) -> Sequence[torch.Tensor]:
     """Cut a result of shape [sum(rows), *dims] into one contiguous tensor for each request: views where that is so."""
     if len(rows) == 1:
         return [as_response_output(result)]
-    parts = result.contiguous().split_with_sizes(list(rows))
+    parts = result.contiguous().split_with_sizes(rows)
     if 0 in rows or not result.numel():
         return [as_response_output(part) for part in parts]  # rows of what is contiguous are so, but for empty ones
-    return list(parts)
+    return parts
 
 
 def scatter_strings(strings: list[str], rows: Sequence[int]) -> list[list[str]]:

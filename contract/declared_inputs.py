@@ -13,7 +13,8 @@ class DeclaredInput:
     """An entry of `input`, or a target of `batch_input`, whose `kind` it has.
 
     `shape` is that of the tensor in a call, after `reshape` and with the batch dimension; DYNAMIC where a size is left
-    to the request. `is_batched` says that its dimension 0 is the number of rows of all requests in the call.
+    to the request. `rank` is the number of dimensions in one request. `is_batched` says that dimension 0 is the number
+    of rows of all requests in the call.
     """
 
     name: str
@@ -23,6 +24,7 @@ class DeclaredInput:
     is_ragged: bool = False
     optional: bool = False
     kind: BatchInputKind | None = None
+    rank: int = 0
 
     @property
     def depends_on_merge(self) -> bool:
@@ -41,10 +43,14 @@ def declared_inputs(config: ModelConfig) -> tuple[DeclaredInput, ...]:
 
 def _sent(tensor: TensorConfig, *, is_batched: bool) -> DeclaredInput:
     shape = (DYNAMIC, *tensor.model_dims) if is_batched else tensor.model_dims
-    if tensor.is_ragged:
-        shape, is_batched = (DYNAMIC,), False
     return DeclaredInput(
-        tensor.name, tensor.data_type, shape, is_batched, is_ragged=tensor.is_ragged, optional=tensor.optional
+        tensor.name,
+        tensor.data_type,
+        (DYNAMIC,) if tensor.is_ragged else shape,
+        is_batched and not tensor.is_ragged,
+        is_ragged=tensor.is_ragged,
+        optional=tensor.optional,
+        rank=len(shape),
     )
 
 

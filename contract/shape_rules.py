@@ -111,7 +111,7 @@ def compile_shape_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> Sha
     errors: list[str] = []
     for dimension in dimensions:
         errors += _batch_errors(dimension, sources)
-        for check in _checks(dimension, sources):
+        for check in _checks(dimension, sources, has_bounds=not _is_bounded_by(dimension, dimensions)):
             if check.is_settled:
                 errors += filter(None, [check.check(())])
             else:
@@ -208,9 +208,21 @@ def _batch_errors(dimension: InputDimension, sources: Mapping[str, SymbolSource]
         )
 
 
-def _checks(dimension: InputDimension, sources: Mapping[str, SymbolSource]) -> Iterator[ShapeCheck]:
+def _is_bounded_by(dimension: InputDimension, others: Sequence[InputDimension]) -> bool:
+    """Return whether an input before this one, with the same rows and bounds, is checked for both."""
+    before = [other for other in others[: others.index(dimension)] if other.is_batch]
+    return dimension.is_batch and any(
+        other.known.lower >= dimension.known.lower and not (other.is_optional or other.depends_on_merge)
+        for other in before
+    )
+
+
+def _checks(
+    dimension: InputDimension, sources: Mapping[str, SymbolSource], *, has_bounds: bool
+) -> Iterator[ShapeCheck]:
     """Yield the checks of one dimension."""
-    if dimension.fixed is None and (dimension.known.lower > 0 or _upper(dimension) is not None):
+    is_bounded = dimension.known.lower > 0 or _upper(dimension) is not None
+    if has_bounds and dimension.fixed is None and is_bounded:
         yield ShapeCheck(_bounds_check(dimension), (dimension,), is_bound=True)
     others = _others(dimension, sources)
     if others == [dimension]:

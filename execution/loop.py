@@ -14,7 +14,7 @@ from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.model_log import ModelLog
 from triton_pytorch.execution.outcomes import Outcome, as_outcome, copied
 from triton_pytorch.execution.outputs import Outputs
-from triton_pytorch.execution.requests import RequestReader, check_shapes
+from triton_pytorch.execution.requests import RequestReader, check_shapes, shapes_of
 from triton_pytorch.execution.responses import Responder
 from triton_pytorch.execution.strings import check_strings_arrive
 from triton_pytorch.model_config.datatypes import DataType
@@ -49,14 +49,13 @@ class RunLoop:
         self._model = model
         self._session = model.session
         self._run = model.run
-        self._reader = RequestReader(plan)
+        self._parse = RequestReader(plan).read
         self._grouping = Grouping(plan)
         self._builders = input_builders(plan, model.device)
         self._call_rules = plan.call_rules
         self._outputs = Outputs(plan)
         self._log = ModelLog(plan.model_name, triton.logger)
-        to_triton = self._outputs.to_triton(triton.tensor)
-        self._responder = Responder(plan.model_name, to_triton, triton, self._log)
+        self._responder = Responder(plan.model_name, triton, self._log)
         self._asks_for_cancellation = False
 
     def execute(self, requests: Sequence[TritonRequest]) -> list[Any]:
@@ -66,8 +65,7 @@ class RunLoop:
                 outcomes = self._outcomes(requests)
         except Exception as error:  # of the device perhaps, as the session ends; whatever it is, each client is told
             outcomes = [as_outcome(error)] * len(requests)
-        respond = self._responder.response
-        return [respond(outcome) for outcome in outcomes]
+        return self._responder.responses(outcomes)
 
     def run_group(self, group: Sequence[ParsedRequest]) -> list[Outcome]:
         """Run requests that one call can serve; where it does not serve all of them, each with a call of its own."""
@@ -88,36 +86,40 @@ class RunLoop:
 
     def _outcomes(self, requests: Sequence[TritonRequest]) -> list[Outcome]:
         """Return what comes of each request, in order."""
-        outcomes: dict[int, Outcome] = {}
-        parsed_requests: list[ParsedRequest] = []
-        for position, request in enumerate(requests):
-            parsed = self._read(position, request)
-            if isinstance(parsed, ParsedRequest):
-                parsed_requests.append(parsed)
-            else:
-                outcomes[position] = parsed
+        parsed_requests, errors = self._read(requests)
+        outcomes: list[Any] = [None] * len(requests)
+        for position, error in errors.items():
+            outcomes[position] = error
         groups = self._grouping.groups(parsed_requests)
         for group in groups:
             group_outcomes = self.run_group(group)
             if group is not groups[-1]:
                 group_outcomes = [copied(outcome) for outcome in group_outcomes]
-            outcomes.update(zip([parsed.position for parsed in group], group_outcomes, strict=True))
-        return [outcomes[position] for position in range(len(requests))]
+            for request, outcome in zip(group, group_outcomes, strict=True):
+                outcomes[request.position] = outcome
+        return outcomes
 
-    def _read(self, position: int, request: TritonRequest) -> ParsedRequest | Exception:
-        try:
-            if self._asks_for_cancellation and request.is_cancelled():
-                return CancelledError("the request was cancelled while it waited")
-            return self._reader.read(position, request)
-        except Exception as error:
-            return as_outcome(error)
+    def _read(self, requests: Sequence[TritonRequest]) -> tuple[list[ParsedRequest], dict[int, Exception]]:
+        """Return the requests that can be run, and the errors of the others by position: those spoil no call."""
+        parsed_requests: list[ParsedRequest] = []
+        errors: dict[int, Exception] = {}
+        parse, asks_for_cancellation = self._parse, self._asks_for_cancellation
+        for position, request in enumerate(requests):
+            try:
+                if asks_for_cancellation and request.is_cancelled():
+                    errors[position] = CancelledError("the request was cancelled while it waited")
+                else:
+                    parsed_requests.append(parse(position, request))
+            except Exception as error:
+                errors[position] = as_outcome(error)
+        return parsed_requests, errors
 
     def _call(self, requests: Sequence[ParsedRequest]) -> list[Outcome]:
         """Run the model once on the rows of these requests."""
         try:
             leaves = [build(requests) for build in self._builders]
             if self._call_rules:
-                check_shapes(leaves, self._call_rules)
+                check_shapes(shapes_of(leaves), self._call_rules)
             start = perf_counter()
             results = self._run(leaves)
             self._asks_for_cancellation = perf_counter() - start > CANCELLATION_PAYS_FROM_S * len(requests)
@@ -133,7 +135,7 @@ class RunLoop:
             self._log.warn_once(
                 f"rows of {error.output}",
                 f"output '{error.output}' is not batched: {error.counts} of one call for {len(group)} requests; "
-                "requests for it are run alone from now on: if that is how the model works, set max_batch_size: 0",
+                f"requests for it are run alone from now on; {error.hint}",
             )
         if not mismatches and not any(isinstance(outcome, Exception) for outcome in outcomes):
             rows = sum(request.rows for request in group)

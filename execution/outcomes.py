@@ -13,10 +13,10 @@ Outcome = Parts | Exception
 
 
 class UnforeseenError(Exception):
-    """An error that nobody foresaw, with the whole traceback as text."""
+    """An error that nobody foresaw, as text: the error alone, and with its traceback."""
 
     def __init__(self, error: Exception) -> None:
-        super().__init__(str(error) or type(error).__name__)
+        super().__init__("".join(traceback.format_exception_only(error)).strip())
         self.trace = "".join(traceback.format_exception(error))
 
 
@@ -29,13 +29,10 @@ def as_outcome(error: Exception) -> Exception:
 
 
 def copied(outcome: Outcome) -> Outcome:
-    """Return an outcome in memory of its own, for one that another call follows.
-
-    A model may return memory that it writes to in its next call. Empty tensors have no memory, and keep their strides.
-    """
+    """Return an outcome in memory of its own: a model may return memory that it writes to in its next call."""
     if isinstance(outcome, Exception):
         return outcome
-    return {
-        name: part.clone() if isinstance(part, torch.Tensor) and part.numel() else part
-        for name, part in outcome.items()
-    }
+    try:
+        return {name: part.clone() if isinstance(part, torch.Tensor) else part for name, part in outcome.items()}
+    except RuntimeError as error:  # not enough memory for these outputs: the error of this request, and of no other
+        return as_outcome(error)

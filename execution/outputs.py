@@ -1,6 +1,6 @@
 """What comes out of a model, validated against what config.pbtxt declares and cut into the parts of each request."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any, Protocol
@@ -11,21 +11,18 @@ from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.batching.row_rule import OutputError, RowCountError
 from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes, scatter_strings
 from triton_pytorch.contract.plan import Plan, PlannedOutput
-from triton_pytorch.execution.interfaces import TensorFactory
 from triton_pytorch.execution.outcomes import Outcome, Parts
-from triton_pytorch.execution.strings import as_triton_array
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.model_config.tensors import DYNAMIC
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
-from triton_pytorch.torch_runtime.tensors import as_response_output, to_dlpack
+from triton_pytorch.torch_runtime.tensors import as_response_output
 
 # The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
 Results = Sequence[Any]
 # One output of a call for each of its requests, or why it is not there.
-Split = list[Any] | OutputError
-ToTriton = Callable[[Any], Any]  # makes Triton's tensor of one request's part
+Split = Sequence[Any] | OutputError
 
 _HINT = "if that is how the model works, set max_batch_size: 0"
 _HINT_FOR_RAGGED = (
@@ -51,10 +48,6 @@ class Output(Protocol):
         """Return this output of a call for each of its requests."""
         ...
 
-    def to_triton(self, factory: TensorFactory) -> ToTriton:
-        """Return what makes Triton's tensor of a part."""
-        ...
-
 
 class Outputs:
     """The declared outputs of a model, in the order of config.pbtxt."""
@@ -72,22 +65,18 @@ class Outputs:
             for output in self._outputs
             if output.name in requested
         ]
-        return [_outcome(index, request.requested, splits) for index, request in enumerate(requests)]
-
-    def to_triton(self, factory: TensorFactory) -> dict[str, ToTriton]:
-        """Return what makes Triton's tensor of a part, by the name of the output."""
-        return {output.name: output.to_triton(factory) for output in self._outputs}
-
-
-def _outcome(index: int, requested: set[str], splits: Sequence[tuple[str, Split]]) -> Outcome:
-    """Return the parts of one request, or the first error that concerns it."""
-    parts: Parts = {}
-    for name, split in splits:
-        if name in requested:
-            if isinstance(split, OutputError):
-                return split
-            parts[name] = split[index]
-    return parts
+        outcomes: list[Outcome] = []
+        for index, request in enumerate(requests):
+            parts: Parts = {}
+            for name, split in splits:
+                if name in request.requested:
+                    if isinstance(split, OutputError):  # the first one that concerns the request
+                        outcomes.append(split)
+                        break
+                    parts[name] = split[index]
+            else:
+                outcomes.append(parts)
+        return outcomes
 
 
 def _output(planned: PlannedOutput, hint: str, *, is_batched: bool) -> Output:
@@ -108,11 +97,6 @@ class TensorOutput:
     position: int
     dtype: torch.dtype
     dims: tuple[int, ...]
-
-    def to_triton(self, factory: TensorFactory) -> ToTriton:
-        """Return what makes Triton's tensor of a part."""
-        name, from_dlpack = self.name, factory.from_dlpack
-        return lambda tensor: from_dlpack(name, to_dlpack(tensor))
 
     def _tensor(self, result: Any) -> torch.Tensor | OutputError:
         """Return the result where it is a tensor of the declared type that Triton can read."""
@@ -160,7 +144,7 @@ class RowsOutput(TensorOutput):
 
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:
         """Return the rows of each request, contiguous; views where the result is."""
         tensor = self._tensor(result)
         if isinstance(tensor, OutputError):
@@ -178,7 +162,7 @@ class RowsOutput(TensorOutput):
 class WholeOutput(TensorOutput):
     """A tensor of a model without batching, whose calls are for one request each."""
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:  # noqa: ARG002
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:  # noqa: ARG002
         """Return the tensor, contiguous."""
         tensor = self._tensor(result)
         if isinstance(tensor, OutputError):
@@ -194,7 +178,7 @@ class ShapedOutput(TensorOutput):
 
     source: int
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[torch.Tensor] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:
         """Return a tensor for each request, contiguous."""
         tensor = self._tensor(result)
         if isinstance(tensor, OutputError):
@@ -225,7 +209,7 @@ class StringsOutput:
     is_batched: bool
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> list[list[str]] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[list[str]] | OutputError:
         """Return the strings of each request of a call."""
         absence = _absence(self.name, result)
         if absence is not None:
@@ -249,11 +233,6 @@ class StringsOutput:
                 "strings: change its dims in config.pbtxt",
             )
         return [strings]
-
-    def to_triton(self, factory: TensorFactory) -> ToTriton:
-        """Return what makes Triton's tensor of a part."""
-        name = self.name
-        return lambda strings: factory(name, as_triton_array(strings))
 
 
 def _absence(name: str, result: Any) -> str | None:

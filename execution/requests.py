@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
+import torch
+
 from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.contract.plan import Plan
 from triton_pytorch.contract.shape_rules import Rule
@@ -13,8 +15,7 @@ from triton_pytorch.model_config.errors import RequestError
 from triton_pytorch.model_config.suggestions import joined
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
-# Of a ragged input nothing is declared but that it is one-dimensional in a call; in a request it has a dimension more.
-_LEAST_RANK_OF_RAGGED = 2
+Shapes = Sequence[Sequence[int] | None]  # by the position of the input; None for one that was not sent
 
 
 class RequestReader:
@@ -26,13 +27,10 @@ class RequestReader:
         self._required = {
             planned.position: planned.declared.name for planned in plan.inputs if not planned.declared.optional
         }
-        self._no_leaves: list[Any] = [None] * len(plan.leaves.inputs)
+        self._nothing_sent: list[Any] = [None] * len(plan.leaves.inputs)
         self._rules = plan.request_rules
         self._is_batched = plan.is_batched
-        self._ranks = [
-            (planned.position, _LEAST_RANK_OF_RAGGED if planned.declared.is_ragged else len(planned.declared.shape))
-            for planned in plan.inputs
-        ]
+        self._ranks = [(planned.position, planned.declared.rank) for planned in plan.inputs]
 
     def read(self, position: int, request: TritonRequest) -> ParsedRequest:
         """Return the request at a position of one `execute`.
@@ -40,17 +38,17 @@ class RequestReader:
         Raises:
             RequestError: an input is missing or not valid text, or its sizes are not what the model takes.
         """
-        leaves = self._no_leaves.copy()
+        leaves, shapes = self._nothing_sent.copy(), self._nothing_sent.copy()
         position_of, strings = self._position_of, self._strings
         inputs = request.inputs()
         for tensor in inputs:
-            leaf = position_of[tensor.name()]
-            leaves[leaf] = from_dlpack(tensor.to_dlpack()) if leaf not in strings else read_strings(tensor)
+            index = position_of[tensor.name()]
+            leaves[index] = leaf = from_dlpack(tensor.to_dlpack()) if index not in strings else read_strings(tensor)
+            shapes[index] = leaf.shape
         if len(inputs) < len(position_of):
             self._check_complete(leaves)
-        rows = self._rows(leaves) if self._is_batched else 1
-        if self._rules:
-            check_shapes(leaves, self._rules)
+        rows = self._rows(shapes) if self._is_batched else 1
+        check_shapes(shapes, self._rules)
         return ParsedRequest(position, leaves, rows, request.requested_output_names())
 
     def _check_complete(self, leaves: Sequence[Any]) -> None:
@@ -58,24 +56,27 @@ class RequestReader:
         if missing:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
 
-    def _rows(self, leaves: Sequence[Any]) -> int:
+    def _rows(self, shapes: Shapes) -> int:
         """Return the number of rows, which Triton's core has seen to be the same in all inputs of a request."""
-        for leaf, rank in self._ranks:
-            tensor = leaves[leaf]
-            if tensor is not None:
+        for position, rank in self._ranks:
+            shape = shapes[position]
+            if shape is not None:
                 # Where rows have no elements, core lets requests without rows through, without a batch dimension.
-                if tensor.dim() < rank:
+                if len(shape) < rank:
                     raise RequestError("the request has no rows: expected one at least")
-                rows: int = tensor.shape[0]
-                return rows
+                return shape[0]
         raise RequestError(
             "the request has no input at all, so that it has no batch size: send one of the optional ones"
         )
 
 
-def check_shapes(leaves: Sequence[Any], rules: Sequence[Rule]) -> None:
-    """Raise RequestError with a sentence for each rule that the shapes of these tensors break."""
-    shapes = [None if leaf is None else leaf.shape for leaf in leaves]
-    violations = [violation for rule in rules if (violation := rule(shapes)) is not None]
-    if violations:
-        raise RequestError(joined(violations))
+def shapes_of(leaves: Sequence[Any]) -> Shapes:
+    """Return the shapes of the input leaves of a call; rules read those of tensors only."""
+    return [leaf.shape if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
+
+
+def check_shapes(shapes: Shapes, rules: Sequence[Rule]) -> None:
+    """Raise RequestError with a sentence for each rule that the shapes of a request or a call break."""
+    for rule in rules:
+        if rule(shapes) is not None:
+            raise RequestError(joined([violation for each in rules if (violation := each(shapes)) is not None]))

@@ -1,36 +1,49 @@
 """Responses: the outputs of an outcome as Triton's tensors, or the one sentence that says why there are none."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from typing import Any
+
+import torch
 
 from triton_pytorch.batching.row_rule import OutputError
 from triton_pytorch.execution.interfaces import Triton
 from triton_pytorch.execution.model_log import ModelLog
 from triton_pytorch.execution.outcomes import Outcome, UnforeseenError, as_outcome
-from triton_pytorch.execution.outputs import ToTriton
+from triton_pytorch.execution.strings import as_triton_array
 from triton_pytorch.model_config.errors import BackendError
 from triton_pytorch.model_config.file_names import printable
+from triton_pytorch.torch_runtime.tensors import to_dlpack
 
 
 class Responder:
-    """Makes the responses of one model; `to_triton` makes Triton's tensor of each of its outputs."""
+    """Makes the responses of one model."""
 
-    def __init__(self, model_name: str, to_triton: Mapping[str, ToTriton], triton: Triton, log: ModelLog) -> None:
+    def __init__(self, model_name: str, triton: Triton, log: ModelLog) -> None:
         self._model_name = model_name
-        self._to_triton = to_triton
+        self._new_tensor = triton.tensor
         self._new_response = triton.response
         self._error = triton.error
         self._log = log
 
-    def response(self, outcome: Outcome) -> Any:
-        """Return the response of a request."""
-        if isinstance(outcome, Exception):
-            return self._failure(outcome)
-        to_triton = self._to_triton
-        try:
-            return self._new_response([to_triton[name](part) for name, part in outcome.items()])
-        except Exception as error:
-            return self._failure(as_outcome(error))
+    def responses(self, outcomes: Sequence[Outcome]) -> list[Any]:
+        """Return a response for each outcome, in order."""
+        new_response, new_tensor = self._new_response, self._new_tensor
+        responses = []
+        for outcome in outcomes:
+            if isinstance(outcome, Exception):
+                responses.append(self._failure(outcome))
+                continue
+            try:
+                tensors = []
+                for name, part in outcome.items():
+                    if isinstance(part, torch.Tensor):
+                        tensors.append(new_tensor.from_dlpack(name, to_dlpack(part)))
+                    else:
+                        tensors.append(new_tensor(name, as_triton_array(part)))
+                responses.append(new_response(tensors))
+            except Exception as error:
+                responses.append(self._failure(as_outcome(error)))
+        return responses
 
     def _failure(self, error: Exception) -> Any:
         """Return the response of a request that failed; what nobody foresaw is logged whole and not told."""

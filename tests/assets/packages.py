@@ -485,16 +485,6 @@ def ragged(path: Path) -> None:
 
 
 @builder
-def time_first(path: Path) -> None:
-    """Takes [time, batch, 3], as recurrent layers do: all steps with the batch first, their sum, and x + 2."""
-    import torch
-
-    time, batch = torch.export.Dim("time", min=1, max=100), torch.export.Dim("batch", min=1, max=64)
-    model = module(lambda self, x: (x.transpose(0, 1) + 1, x.sum(0), x + 2))
-    compile_to(path, model, (torch.randn(5, 4, 3),), dynamic_shapes=({0: time, 1: batch},))
-
-
-@builder
 def rows_in_pairs(path: Path) -> None:
     """Right for an even number of rows; a `view` drops the last of an odd one, which the package does not state."""
     import torch

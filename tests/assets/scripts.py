@@ -73,7 +73,7 @@ class PutsKeys(nn.Module):
 
 
 class GrowsWithin(nn.Module):
-    """A list that grows, sometimes, inside another container; what comes behind it moves."""
+    """A list that grows, sometimes, inside another container; what comes after it moves."""
 
     def forward(self, x: Tensor) -> tuple[list[Tensor], Tensor]:
         inner = [x, x + 1]
@@ -117,7 +117,7 @@ class PutsSometimes(nn.Module):
 
 
 class KeysInSubmodule(nn.Module):
-    """The keys are read a call further down, behind another argument."""
+    """The keys are read a call further down, after another argument."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -214,6 +214,20 @@ class NamedParts(nn.Module):
         return Scored(x, Range(x - 1, x + 1)), Scored(2 * x, Range(x - 2, x + 2))
 
 
+class Halves(NamedTuple):
+    """A named tuple whose fields may be declared in any order."""
+
+    first: Tensor
+    second: Tensor
+
+
+class Splits(nn.Module):
+    """A result with two field names."""
+
+    def forward(self, x: Tensor) -> Halves:
+        return Halves(x[:2], x[2:])
+
+
 class Numbers(nn.Module):
     """Numbers, a string, nothing and something that may be nothing."""
 
@@ -262,15 +276,12 @@ class Fails(nn.Module):
 
 
 class Mixed(nn.Module):
-    """Arguments of every kind."""
+    """Arguments and results of every kind, all with the same rows."""
 
     def forward(
-        self, words: list[str], x: Tensor, options: dict[str, Tensor], shift: Tensor | None = None, sign: int = -1
+        self, words: list[str], x: Tensor, options: dict[str, Tensor], sign: int = -1
     ) -> tuple[list[str], dict[str, Tensor]]:
-        result = {"sum": x + options["a"], "difference": x + sign * options["b"]}
-        if shift is not None:
-            result["sum"] = result["sum"] + shift
-        return [word + "?" for word in words[::-1]], result
+        return [word + "!" for word in words], {"sum": x + options["a"], "difference": x + sign * options["b"]}
 
 
 class PicksStrings(nn.Module):
@@ -292,54 +303,6 @@ class Record(nn.Module):
         result["labels"] = ["low" if float(value) < 0 else "high" for value in x]
         result["scores"] = x.abs()
         return result
-
-
-class Tree(nn.Module):
-    """A result each of whose leaves has the rows of the arguments."""
-
-    def forward(self, x: Tensor, y: Tensor) -> tuple[dict[str, list[Tensor]], list[Tensor], Tensor]:
-        return {"sums": [x + y, x - y], "products": [x * y]}, [2 * x, 3 * y], x.sum(1)
-
-
-class SometimesThere(nn.Module):
-    """A result that has one of its parts only where all numbers are positive."""
-
-    def forward(self, x: Tensor) -> dict[str, Tensor]:
-        result = {"always": x + 1}
-        if bool((x > 0).all()):
-            result["sometimes"] = 2 * x
-        return result
-
-
-class Sum(nn.Module):
-    """A result without dimensions."""
-
-    def forward(self, x: Tensor) -> Tensor:
-        return x.sum()
-
-
-class Rotates(nn.Module):
-    """Values of any type in another order."""
-
-    def forward(self, options: dict[str, Tensor]) -> dict[str, Tensor]:
-        result: dict[str, Tensor] = {}
-        for key, value in options.items():
-            result[key] = torch.cat([value[:, 2:], value[:, :2]], 1)
-        return result
-
-
-class Strided(nn.Module):
-    """Results that do not lie in memory row by row; the last one has four rows of the first one of `y`."""
-
-    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor, Tensor, Tensor]:
-        return x.permute(0, 2, 1), y.unsqueeze(1).expand(-1, 3, -1), y[:, ::2], y[:1].expand(4, -1)
-
-
-class Unusual(nn.Module):
-    """Tensors that are more than numbers in memory: a view that stands for their negatives, and a sparse one."""
-
-    def forward(self, x: Tensor) -> tuple[Tensor, Tensor]:
-        return torch.complex(x, x).conj().imag, x.to_sparse()
 
 
 class BakesDevices(nn.Module):

@@ -1,26 +1,21 @@
 """`inspect` on packages as torch makes them, against expectations written by hand."""
 
 import json
-import os
 import platform
 import re
-import shutil
 import subprocess
 import sys
-from hashlib import sha256
-from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from triton_pytorch.cli.commands import run
-from triton_pytorch.tests.assets import packages
+from triton_pytorch.tests.assets.documents import README, block, exported
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.assets.scripts import Arithmetic, scripted
 
 ROOT = Path(__file__).resolve().parents[2]
-README = (ROOT / "README.md").read_text(encoding="utf-8")
 PATIENCE_S = 600
 
 
@@ -141,41 +136,15 @@ def test_without_torch(options: list[str]) -> None:
     assert done.stdout.splitlines()[-1] == "imported:"
 
 
-def _block(after: str) -> str:
-    """Return the first fenced block of the README after a text."""
-    found = re.search(r"```\w*\n(.*?)```", README[README.index(after) :], re.DOTALL)
-    assert found
-    return found[1]
-
-
-@pytest.fixture(scope="module")
-def readme_models(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory where the README's first block has run; its package is kept, as those of the tests are."""
-    code = _block("The model is any")
-    maker = f"{code}|{version('torch')}|{packages._cpu_flags()}"
-    kept = packages.CACHE / f"readme-{sha256(maker.encode()).hexdigest()[:16]}.pt2"
-    directory = tmp_path_factory.mktemp("readme")
-    package = directory / "models/nested/1/model.pt2"
-    package.parent.mkdir(parents=True)
-    if not kept.exists():
-        command = [sys.executable, "-W", "ignore", "-c", code]
-        subprocess.run(command, cwd=directory, check=True, timeout=PATIENCE_S)
-        kept.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = kept.with_suffix(f".{os.getpid()}.pt2")
-        shutil.copy(package, unfinished)  # the cache may lie on another file system
-        unfinished.replace(kept)
-    else:
-        package.symlink_to(kept)
-    return directory
-
-
-def test_readme_example(
-    readme_models: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
-    monkeypatch.chdir(readme_models)
-    printed = inspect(capsys, "models/nested/1/model.pt2")
-    shown = _block("`python . inspect FILE`")
-    # The CPU is that of the machine that compiled it.
+def test_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    file = Path("models/nested/1/model.pt2")
+    package = exported(block(README, "The model is any", language="python"), str(file))
+    (tmp_path / file.parent).mkdir(parents=True)
+    (tmp_path / file).symlink_to(package)
+    monkeypatch.chdir(tmp_path)
+    printed = inspect(capsys, file)
+    shown = block(README, "`python . inspect FILE`", language="text")
+    # The CPU is that of whoever compiled it.
     assert re.sub("built for .*", "", printed) == re.sub("built for .*", "", shown)
     assert re.search(r"\nbuilt for  cpu, linux, \w+, [A-Z0-9_ ]+\n", printed)
 

@@ -202,7 +202,7 @@ def test_other_rows_in_a_merged_call_end_the_merging_of_that_output() -> None:
     (line,) = served.logged("warn")  # once
     assert line == (
         "model 'm': output 'OUTPUT__0' is not batched: 5 rows went in and 1 row came out of one call for 3 requests; "
-        "requests for it are run alone from now on: if that is how the model works, set max_batch_size: 0"
+        "requests for it are run alone from now on; if that is how the model works, set max_batch_size: 0"
     )
 
 
@@ -316,22 +316,59 @@ def test_lent_memory_is_copied_where_a_call_is_repeated() -> None:
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[v, v]] for v in (1.0, 2.0, 3.0)]
 
 
-@pytest.mark.parametrize("broken", ["tensor", "response"])
+class TooLarge(torch.Tensor):
+    """A tensor that there is not enough memory to copy."""
+
+    def clone(self, *arguments: Any, **options: Any) -> Any:
+        raise torch.OutOfMemoryError("not enough memory")
+
+
+def test_output_that_cannot_be_copied_fails_alone() -> None:
+    def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        if x.shape[0] > 2:
+            raise ModelRunError("too many rows")
+        return [x * 2 if x[0, 0] < MAGIC else (x * 2).as_subclass(TooLarge)]
+
+    served = a_loop(function)
+    answers = served.execute(*[served.request(row(value)) for value in (1, MAGIC, 3)])
+    assert answers[1] == INTERNAL_ERROR
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
+
+
+class UnprintableError(Exception):
+    def __str__(self) -> str:
+        raise ValueError("no text")
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_error_without_text(count: int) -> None:
+    def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
+        raise UnprintableError
+
+    served = a_loop(function)
+    assert served.execute(*[served.request(row(1)) for _ in range(count)]) == [INTERNAL_ERROR] * count
+
+
+@pytest.mark.parametrize("broken", ["_new_tensor", "_new_response"])
 def test_response_that_cannot_be_made_is_an_error(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
     served = a_loop(lambda x: [x * 2])
     responder = served.loop._responder
-    make = responder._new_response
+    new_response = responder._new_response
 
-    def refuse(*arguments: Any, **options: Any) -> Any:
-        if not options.get("error"):
+    class Refusing:
+        """A factory of Triton's that makes errors only."""
+
+        def __call__(self, tensors: Any, error: Any = None) -> Any:
+            if error is None:
+                raise ValueError("refused")
+            return new_response(tensors, error=error)
+
+        def from_dlpack(self, name: str, tensor: Any) -> Any:
             raise ValueError("refused")
-        return make(*arguments, **options)
 
-    if broken == "tensor":
-        monkeypatch.setattr(responder, "_to_triton", {"OUTPUT__0": refuse})
-    else:
-        monkeypatch.setattr(responder, "_new_response", refuse)
+    monkeypatch.setattr(responder, broken, Refusing())
     assert served.execute(*[served.request(row(value)) for value in (1, 2)]) == [INTERNAL_ERROR] * 2
+    assert "ValueError: refused" in served.logged("error")[0]
 
 
 @pytest.mark.parametrize("absent", [None, ModelRunError("not in this answer")])

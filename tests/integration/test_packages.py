@@ -2,6 +2,7 @@
 
 import gc
 import json
+import platform
 import shutil
 import zipfile
 from pathlib import Path
@@ -327,6 +328,34 @@ class TestLoadErrors:
         file.write_bytes(package_path("looks_up").read_bytes()[:50_000])
         with pytest.raises(Exception, match="is the beginning of a zip archive whose end is missing"):
             serve(file, VECTOR, RESULT)
+
+    def test_entry_outside_of_the_package(self, serve: Serve, tmp_path: Path) -> None:
+        shutil.copy(package_path("looks_up"), tmp_path / "file")
+        with zipfile.ZipFile(tmp_path / "file", "a") as archive:
+            archive.writestr("../outside", b"")
+        with pytest.raises(Exception, match=r"entry '\.\./outside' of .* is not a plain relative path; such archives"):
+            serve(tmp_path / "file", VECTOR, RESULT)
+
+    @pytest.mark.parametrize(
+        ("changes", "sentence"),
+        [
+            ({"AOTI_MACHINE": "pdp11"}, f"it was compiled for pdp11 CPUs, but this machine's is {platform.machine()}"),
+            ({"AOTI_PLATFORM": "win32"}, "it was compiled for win32, not for Linux"),
+        ],
+    )
+    def test_other_host(self, serve: Serve, tmp_path: Path, changes: dict[str, str], sentence: str) -> None:
+        def changed(name: str, content: bytes) -> tuple[str, bytes]:
+            is_metadata = name.endswith("_metadata.json")
+            return name, json.dumps(json.loads(content) | changes).encode() if is_metadata else content
+
+        file = rewritten(package_path("looks_up"), tmp_path / "file", changed)
+        with pytest.raises(Exception, match=f"cannot be served: {sentence}"):
+            serve(file, [tensor_config("INPUT__0", torch.int64, (2,))], RESULT)
+
+    def test_fixed_batch(self, serve: Serve) -> None:
+        inputs = [tensor_config(f"ARGS[{i}]", dims=(3,)) for i in range(2)]
+        with pytest.raises(Exception, match="max_batch_size: 4, but the model was exported with a fixed first dimens"):
+            serve("writes_to_its_input", inputs, [tensor_config("RESULT", dims=(3,))], max_batch_size=4)
 
     def test_checkpoint(self, serve: Serve, tmp_path: Path) -> None:
         torch.save({"weight": torch.ones(3)}, tmp_path / "file")

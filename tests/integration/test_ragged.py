@@ -183,6 +183,25 @@ def test_ragged_output_without_batch_output() -> None:
     assert "1 row went in and 3 rows came out; an output in the shape of a ragged input needs batch_output" in answer
 
 
+def test_ragged_output_with_a_row_for_each_request() -> None:
+    served = function_loop(
+        lambda values, counts: [counts.reshape(-1, 1)],
+        [tensor_config("INPUT__0", allow_ragged_batch=True)],
+        [tensor_config("OUTPUT__0", INT32, dims=(1,))],
+        leaves=2,
+        max_batch_size=8,
+        batch_input=[batch_input("ELEMENT_COUNT", "INPUT__1")],
+    )
+    sent = [torch.ones(1, 3), torch.ones(2, 2), torch.ones(1, 5)]
+    assert served.execute(served.request(sent[0]), served.request(sent[2]))[1]["OUTPUT__0"].tolist() == [[5]]
+    answers = served.execute(*map(served.request, sent))
+    assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[3]], [[5]]]
+    assert "2 rows went in and 1 row came out" in answers[1]
+    (line,) = served.logged("warn")
+    assert "4 rows went in and 3 rows came out of one call for 3 requests; requests for it are run alone" in line
+    assert "max_batch_size: 0" not in line
+
+
 def test_count_that_its_type_cannot_hold_fails_its_request() -> None:
     served = function_loop(
         lambda values, counts: [counts.reshape(-1, 1)],

@@ -233,6 +233,11 @@ class TestResults:
         three = torch.arange(3.0)
         assert torch.equal(script.answer({"x": three})["RESULT[4]"], three)
 
+    def test_strings_beside_a_tensor_in_a_dictionary(self, archive: Archive) -> None:
+        script = opened(archive("Record"), ["x"], ["scores", strings("RESULT[labels]")])
+        x = torch.tensor([-1.5, 2.0])
+        assert_equal(script.answer({"x": x}), {"scores": x.abs(), "RESULT[labels]": ["low", "high"]})
+
     @pytest.mark.parametrize(
         ("output", "number", "expected"),
         [

@@ -1,5 +1,6 @@
-"""TorchScript through model.py: what a request gets, alone and merged, and what the parameters decide."""
+"""TorchScript through model.py: what a request gets, alone and merged, what the parameters decide, what is refused."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -7,8 +8,11 @@ import pytest
 import torch
 from torch import Tensor
 
+from triton_pytorch.model_config.errors import BackendError
+from triton_pytorch.tests.assets.archives import with_text
 from triton_pytorch.tests.assets.configs import tensor_config
-from triton_pytorch.tests.assets.scripts import Arithmetic, ReadsKeys, scripted
+from triton_pytorch.tests.assets.packages import package_path
+from triton_pytorch.tests.assets.scripts import Arithmetic, Nested, ReadsKeys, scripted
 from triton_pytorch.tests.integration.conftest import Serve, ServedModel
 
 
@@ -18,6 +22,20 @@ class Tells(torch.nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         is_inference, records = torch.is_inference(x + 1), torch.is_grad_enabled()
         return torch.stack([torch.tensor(float(is_inference)), torch.tensor(float(records))])
+
+
+class Encoder(torch.nn.Module):
+    """Arguments in an order that is easily mistaken."""
+
+    def forward(self, input_ids: Tensor, token_type_ids: Tensor, attention_mask: Tensor) -> Tensor:
+        return (input_ids + token_type_ids) * attention_mask
+
+
+class Detector(torch.nn.Module):
+    """Results in an order that is easily mistaken."""
+
+    def forward(self, image: Tensor) -> dict[str, Tensor]:
+        return {"boxes": image + 1, "labels": image + 2}
 
 
 @pytest.fixture
@@ -101,3 +119,106 @@ def test_settings_are_logged_once(serve_script: Any) -> None:
         "model 'm': AOTI_MODEL_NAME, MODULE_CLASS have no effect on a TorchScript archive"
     ]
     assert torch.get_num_threads() == 1
+
+
+def refusal(serve_it: Callable[[], Any]) -> str:
+    """Return the class and the text of the error of a load that must fail, as Triton shows them."""
+    with pytest.raises(BackendError) as caught:
+        serve_it()
+    assert "\n" not in str(caught.value)
+    return f"{type(caught.value).__name__}: {caught.value}"
+
+
+TYPO = {"parameters": {"MODULE_METHOD_NAME": "twize"}}
+PACKAGES = {"platform": "torch_aoti"}
+
+
+@pytest.mark.parametrize(
+    ("module", "inputs", "output", "more", "expected"),
+    [
+        (
+            Encoder(),
+            ["input_ids__0", "attention_mask__1", "token_type_ids__2"],
+            "RESULT",
+            {},
+            "NamingError: 'attention_mask__1' contradicts itself: 'attention_mask' is attention_mask (INPUT__2), and ",
+        ),
+        (Detector(), ["image"], "labels__0", {}, "NamingError: 'labels__0' contradicts itself: 'labels' is RESULT[lab"),
+        (
+            ReadsKeys(),
+            ["INPUT__0"],
+            "a",
+            {},
+            "NamingError: 'INPUT__0' is a container and not a tensor: expected one of",
+        ),
+        (Nested(), ["x"], "RESULT[1]", {}, "NamingError: 'RESULT[1]' is a container and not a tensor: expected one of"),
+        (Arithmetic(), ["x"], "RESULT", TYPO, "ConfigError: the model has no method 'twize': name one of forward, twi"),
+        (Arithmetic(), ["x", "y"], "RESULT", PACKAGES, "ConfigError: platform is 'torch_aoti', but '{file}' is a Torc"),
+    ],
+)
+def test_refused_config(
+    serve: Serve,
+    tmp_path: Path,
+    module: torch.nn.Module,
+    inputs: list[str],
+    output: str,
+    more: dict[str, Any],
+    expected: str,
+) -> None:
+    archive = scripted(module, tmp_path / "archive.pt")
+    config = {"file_name": "model.pt", "platform": "pytorch_libtorch", **more}
+    said = refusal(lambda: serve(archive, [tensor_config(it) for it in inputs], [tensor_config(output)], **config))
+    assert said.startswith(expected.format(file=tmp_path / "model" / "1" / "model.pt"))
+
+
+def checkpoint(path: Path) -> None:
+    torch.save(Arithmetic().state_dict(), path)
+
+
+def pickled_module(path: Path) -> None:
+    torch.save(Arithmetic(), path)
+
+
+def first_half(path: Path) -> None:
+    content = scripted(Arithmetic(), path).read_bytes()
+    path.write_bytes(content[: len(content) // 2])
+
+
+def lfs_pointer(path: Path) -> None:
+    path.write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", encoding="utf-8")
+
+
+def text(path: Path) -> None:
+    path.write_text("the weights are at https://example.com\n", encoding="utf-8")
+
+
+def package(path: Path) -> None:
+    path.symlink_to(package_path("looks_up"))
+
+
+def unknown_operator(path: Path) -> None:
+    source = scripted(Arithmetic(), path.with_suffix(".source"))
+    with_text(source, path, b"torch.sub(", b"ops.mine.of_tests(", ending=".py")
+
+
+@pytest.mark.parametrize(
+    ("make", "expected"),
+    [
+        (
+            checkpoint,
+            "ArtifactError: '{file}' is a checkpoint or pickled module (torch.save), which holds no program: ",
+        ),
+        (pickled_module, "ArtifactError: '{file}' is a checkpoint or pickled module (torch.save), which holds no pro"),
+        (first_half, "ArtifactError: '{file}' is the beginning of a zip archive whose end is missing: copy it again"),
+        (lfs_pointer, "ArtifactError: '{file}' is a Git LFS pointer: run `git lfs pull`"),
+        (text, "ArtifactError: '{file}' is a text file: expected an AOTInductor package, made by "),
+        (package, "ConfigError: platform is 'pytorch_libtorch', but '{file}' is an AOTInductor package: expected pla"),
+        (unknown_operator, "ArtifactError: '{file}' uses mine::of_tests, which torch "),
+    ],
+    ids=lambda it: getattr(it, "__name__", ""),
+)
+def test_refused_file(serve: Serve, tmp_path: Path, make: Callable[[Path], None], expected: str) -> None:
+    make(tmp_path / "archive")
+    entries = [tensor_config("x"), tensor_config("y")], [tensor_config("RESULT")]
+    said = refusal(lambda: serve(tmp_path / "archive", *entries, file_name="model.pt", platform="pytorch_libtorch"))
+    assert said.startswith(expected.format(file=tmp_path / "model" / "1" / "model.pt"))

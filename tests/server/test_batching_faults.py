@@ -1,4 +1,4 @@
-"""What goes wrong in a batch on a real server: it is said in one sentence, and hurts nobody who shares that batch."""
+"""What goes wrong in a batch on a real server: one sentence for its request, and nothing for those that share it."""
 
 import re
 from collections.abc import Mapping
@@ -26,12 +26,6 @@ from triton_pytorch.tests.server.conftest import (
 PROTOCOLS = ["http", "grpc"]
 CLIENTS = 4
 UNDER_LOAD = {"preferred_batch_size": [CLIENTS], "max_queue_delay_microseconds": 50_000}
-# How many steps the first request to a model has: one of two has as many as its one row has when it is sent twice.
-FIRST_STEPS = (1, 2)
-STEPS_FIRST = (
-    [tensor_config("INPUT__0", dims=(-1, 3))],
-    [tensor_config(f"OUTPUT__{i}", dims=(3,) if i == 1 else (-1, 3)) for i in range(3)],
-)
 VECTOR, RESULT = [tensor_config("INPUT__0", dims=(3,))], [tensor_config("OUTPUT__0", dims=(3,))]
 
 
@@ -43,15 +37,10 @@ def waiting_for(rows: int, max_batch_size: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(
-        ["reduces_the_batch", "time_first", "rows_in_pairs", "table_rows", "two_rows_at_most", "slow"]
-    )
+    packages = package_paths(["reduces_the_batch", "rows_in_pairs", "table_rows", "two_rows_at_most", "slow"])
     under_load: dict[str, Any] = {"max_batch_size": 4 * CLIENTS, "dynamic_batching": UNDER_LOAD}
     reduced = [tensor_config(f"OUTPUT__{i}", dims=(-1,) if i == 1 else (3,)) for i in range(3)]
     write_model(repository, "reduces_the_batch", packages["reduces_the_batch"], VECTOR, reduced, **under_load)
-    for steps in FIRST_STEPS:
-        write_model(repository, f"time_first_{steps}", packages["time_first"], *STEPS_FIRST, **under_load)
-    write_model(repository, "full_batch", packages["time_first"], *STEPS_FIRST, **waiting_for(CLIENTS, CLIENTS))
     pairs = [[tensor_config(f"{io}__{i}", dims=(2,)) for i in range(n)] for io, n in (("INPUT", 1), ("OUTPUT", 2))]
     delayed = {"preferred_batch_size": [9], "max_queue_delay_microseconds": 50_000}
     write_model(
@@ -86,86 +75,36 @@ def rows_in_and_out(message: Answer, model: str, output: str) -> tuple[int, int]
     assert isinstance(message, str), f"an output that is not batched was answered: {message}"
     found = re.fullmatch(
         rf"model '{model}': output '{output}' is not batched: (\d+) rows? went in and (\d+) rows? came out; "
-        r"if that is how the model works, set max_batch_size: 0( \(seen on rows sent twice\))?",
+        r"if that is how the model works, set max_batch_size: 0",
         message,
     )
     assert found, message
     return int(found[1]), int(found[2])
 
 
-def test_a_reduction_over_the_batch_is_refused_at_one_row_too(client: Client) -> None:
-    x = torch.tensor([[1.0, 2.0, 3.0]])
-    for _ in range(2):
-        mean = refusal(client, "reduces_the_batch", x, "OUTPUT__0")
-        assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0") == (2, 1)
-        total = refusal(client, "reduces_the_batch", x, "OUTPUT__1")
-        assert "output 'OUTPUT__1' is not batched: 1 row went in and a single number came out; " in total
-        assert "max_batch_size: 0" in total
-        answer = client.infer("reduces_the_batch", {"INPUT__0": x}, ["OUTPUT__2"])
-        assert torch.equal(answer["OUTPUT__2"], x + 1)
+def test_reduction_over_the_batch(client: Client) -> None:
     mean = refusal(client, "reduces_the_batch", torch.ones(4, 3), "OUTPUT__0")
     assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0") == (4, 1)
+    x = torch.tensor([[1.0, 2.0, 3.0]])
+    total = refusal(client, "reduces_the_batch", x, "OUTPUT__1")
+    assert "output 'OUTPUT__1' is not batched: 1 row went in and a single number came out; " in total
+    assert torch.equal(client.infer("reduces_the_batch", {"INPUT__0": x}, ["OUTPUT__2"])["OUTPUT__2"], x + 1)
 
 
-def test_under_load_a_reduction_is_refused_and_the_other_output_right(server: Server) -> None:
+def test_reduction_over_merged_requests_is_that_of_each_request(server: Server) -> None:
     for number in range(3):
         xs = [torch.arange(3.0).reshape(1, 3) + 10 * (CLIENTS * number + i) for i in range(CLIENTS)]
         requests = [{"INPUT__0": x} for x in xs]
-        for mean in infer_at_once(server, "reduces_the_batch", requests, ["OUTPUT__0"]):
-            assert rows_in_and_out(mean, "reduces_the_batch", "OUTPUT__0")[1] == 1
+        for x, answer in zip(xs, infer_at_once(server, "reduces_the_batch", requests, ["OUTPUT__0"]), strict=True):
+            assert isinstance(answer, dict), answer
+            assert torch.equal(answer["OUTPUT__0"], x)  # the mean of one row
         for x, answer in zip(xs, infer_at_once(server, "reduces_the_batch", requests, ["OUTPUT__2"]), strict=True):
             assert isinstance(answer, dict), answer
             assert torch.equal(answer["OUTPUT__2"], x + 1)
-    assert server.log.count("model 'reduces_the_batch': output 'OUTPUT__0' is not batched: ") == 1
-
-
-@pytest.mark.parametrize("steps", FIRST_STEPS)
-def test_steps_before_rows_are_refused_at_the_first_row(client: Client, steps: int) -> None:
-    model, x = f"time_first_{steps}", torch.arange(3.0 * steps).reshape(1, steps, 3)
-    for output in ("OUTPUT__0", "OUTPUT__1"):
-        rows, got = rows_in_and_out(refusal(client, model, x, output), model, output)
-        assert rows != got == steps
-    answer = client.infer(model, {"INPUT__0": x}, ["OUTPUT__2"])
-    assert torch.equal(answer["OUTPUT__2"], x + 2)
-
-
-@pytest.mark.parametrize("steps", FIRST_STEPS)
-@pytest.mark.parametrize("output", ["OUTPUT__0", "OUTPUT__1"])
-def test_as_many_rows_as_steps_let_nobody_see_the_rows_of_others(server: Server, steps: int, output: str) -> None:
-    model, requests = f"time_first_{steps}", each_its_own(CLIENTS)
-    infer_at_once(server, model, [{"INPUT__0": torch.ones(1, steps, 3)}], [output])
-    for answer in infer_at_once(server, model, requests, [output]):
-        rows, got = rows_in_and_out(answer, model, output)
-        assert rows != got == CLIENTS
-    for request, answer in zip(requests, infer_at_once(server, model, requests, ["OUTPUT__2"]), strict=True):
-        assert isinstance(answer, dict), answer
-        assert torch.equal(answer["OUTPUT__2"], request["INPUT__0"] + 2)
-
-
-@pytest.mark.parametrize("output", ["OUTPUT__0", "OUTPUT__1"])
-def test_a_full_first_batch_lets_nobody_see_the_rows_of_others(server: Server, output: str) -> None:
-    for answer in infer_at_once(server, "full_batch", each_its_own(CLIENTS), [output]):
-        rows, got = rows_in_and_out(answer, "full_batch", output)
-        assert rows != got == CLIENTS
-
-
-def test_a_request_without_rows_is_refused_or_answered_right_and_hurts_nobody(server: Server) -> None:
-    # With rows of no size; others of no rows the core refuses. It takes this one's batch dimension away.
-    requests = [{"INPUT__0": torch.ones(rows, 0, 3)} for rows in (1, 1, 0, 1)]
-    *others, last = infer_at_once(server, "full_batch", requests, ["OUTPUT__2"])
-    nothing = others.pop()
-    for answer in (*others, last):
-        assert isinstance(answer, dict), answer
-        assert answer["OUTPUT__2"].shape == (1, 0, 3)
-    if isinstance(nothing, str):
-        assert re.fullmatch(r"model 'full_batch': .*\bno rows\b.*", nothing), nothing
-    else:
-        assert nothing["OUTPUT__2"].shape == (0, 0, 3)
-
-
-def each_its_own(steps: int) -> list[dict[str, torch.Tensor]]:
-    """Make a request of one row for each client."""
-    return [{"INPUT__0": torch.arange(3.0 * steps).reshape(1, steps, 3) + 100 * i} for i in range(CLIENTS)]
+    warning = "model 'reduces_the_batch': output 'OUTPUT__0' is not batched: "
+    logged = [line for line in server.log.splitlines() if warning in line and "are run alone from now on" in line]
+    assert len(logged) == 1
+    assert re.search(r"\d rows went in and 1 row came out of one call for \d requests; ", logged[0])
 
 
 def in_pairs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -173,7 +112,7 @@ def in_pairs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
     return x, x * torch.tensor([2.0, 3.0])
 
 
-def test_a_view_that_drops_the_last_row_is_refused(client: Client) -> None:
+def test_view_that_drops_the_last_row(client: Client) -> None:
     for rows in (5, 7, 5):
         message = refusal(client, "rows_in_pairs", in_pairs(rows)[0], "OUTPUT__0")
         assert rows_in_and_out(message, "rows_in_pairs", "OUTPUT__0") == (rows, rows - 1)
@@ -183,7 +122,7 @@ def test_a_view_that_drops_the_last_row_is_refused(client: Client) -> None:
     assert torch.equal(answer["OUTPUT__1"], x + 1)
 
 
-def test_a_request_whose_rows_are_complete_does_not_fail_for_one_that_lacks_a_row(server: Server) -> None:
+def test_complete_rows_beside_incomplete_ones(server: Server) -> None:
     (x, expected), (odd, _) = in_pairs(4), in_pairs(5)
     for _ in range(3):
         even, refused = infer_at_once(server, "rows_in_pairs", [{"INPUT__0": x}, {"INPUT__0": odd}], ["OUTPUT__0"])
@@ -203,7 +142,7 @@ def look_up(number: int, rows: int, *, is_bad: bool) -> dict[str, torch.Tensor]:
 
 
 @pytest.mark.parametrize("bad", [{1}, {0, 5}, {0, 1, 2, 3, 4, 5}, set()], ids=str)
-def test_a_bad_request_among_merged_ones_fails_alone(server: Server, bad: set[int]) -> None:
+def test_bad_request_fails_alone(server: Server, bad: set[int]) -> None:
     requests = [look_up(i, rows, is_bad=i in bad) for i, rows in enumerate((1, 2, 1, 1, 2, 1))]
     before = statistics(server, "table_rows", 0)
 
@@ -224,13 +163,13 @@ def test_a_bad_request_among_merged_ones_fails_alone(server: Server, bad: set[in
     assert (after.rows - before.rows, after.executions - before.executions) == (8, 1)
 
 
-def test_a_model_that_only_fails_on_many_rows_answers_and_is_reported_once(server: Server) -> None:
+def test_model_that_fails_on_many_rows_only(server: Server) -> None:
     for number in range(3):
         xs = [torch.arange(3.0).reshape(1, 3) + 10 * (4 * number + i) for i in range(4)]
         for x, answer in zip(xs, infer_at_once(server, "two_rows_at_most", [{"INPUT__0": x} for x in xs]), strict=True):
             assert isinstance(answer, dict), answer
             assert torch.equal(answer["OUTPUT__0"], x)
-    reason = "model 'two_rows_at_most': requests for output 'OUTPUT__0' are not merged, since the model fails on 4 rows"
+    reason = "model 'two_rows_at_most': the model failed on a batch of 4 rows (index out of bounds"
     assert server.log.count(reason) == 1
     assert "model 'table_rows': the model failed on a batch of " not in server.log
 

@@ -1,8 +1,6 @@
 """The code blocks of README.md and docs/ do what they say."""
 
 import re
-import subprocess
-import sys
 from inspect import getsource
 from pathlib import Path
 
@@ -10,77 +8,53 @@ import pytest
 import torch
 
 from triton_pytorch.local_server.server import Server
+from triton_pytorch.tests.assets.documents import README, block, exported, run_python
 from triton_pytorch.tests.assets.packages import weights_beside_the_library
 from triton_pytorch.tests.server.conftest import ROOT, StartServer, connect, load_errors
 
-README = (ROOT / "README.md").read_text(encoding="utf-8")
-PATIENCE_S = 300
-
-
-def block(language: str, *, document: str = README, after: str = "") -> str:
-    """Return the first fenced block of a language that stands behind a text."""
-    found = re.search(rf"```{language}\n(.*?)```", document[document.index(after) :], re.DOTALL)
-    assert found, f"no {language} block after {after!r}"
-    return found[1]
-
-
-def run_python(code: str, directory: Path) -> str:
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        cwd=directory,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_S,
-        check=False,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+BATCHING = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
-    """A server on the README's model, beside one whose config has a slip."""
-    directory = tmp_path_factory.mktemp("readme")
-    run_python(block("python", after="The model is any"), directory)
-    (directory / "models" / "slip" / "1").mkdir(parents=True)
-    (directory / "models/slip/1/model.pt2").symlink_to(directory / "models/nested/1/model.pt2")
-    config = block("", after="Its config.pbtxt")
-    (directory / "models/nested/config.pbtxt").write_text(config, encoding="utf-8")
-    (directory / "models/slip/config.pbtxt").write_text(config.replace("[bias]", "[bais]"), encoding="utf-8")
-    return start_server(directory / "models")
+    """A server on the README's model, the same with a misspelt config, and the model of docs/batching.md."""
+    repository = tmp_path_factory.mktemp("models")
+    nested = exported(block(README, "The model is any", language="python"), "models/nested/1/model.pt2")
+    ragged = exported(block(BATCHING, "## Ragged batching", language="python"), "model.pt2")
+    config = block(README, "Its config.pbtxt")
+    for name, package, text in (
+        ("nested", nested, config),
+        ("misspelt", nested, config.replace("[bias]", "[bais]")),
+        ("ragged", ragged, 'backend: "pytorch_python"\n' + block(BATCHING, language="protobuf")),
+    ):
+        (repository / name / "1").mkdir(parents=True)
+        (repository / name / "1" / "model.pt2").symlink_to(package)
+        (repository / name / "config.pbtxt").write_text(text, encoding="utf-8")
+    return start_server(repository)
 
 
-def test_the_first_screen_prints_what_it_says(server: Server, tmp_path: Path) -> None:
-    code = block("python", after="a client asks")
+def test_readme_client_prints_what_is_shown(server: Server, tmp_path: Path) -> None:
+    code = block(README, "a client asks", language="python")
     assert "localhost:8000" in code
-    assert run_python(code.replace("localhost:8000", server.http_url), tmp_path) == block("text")
+    printed = run_python(code.replace("localhost:8000", server.http_url), tmp_path)
+    assert printed == block(README, "a client asks", language="text")
 
 
-def test_the_example_error_is_the_real_one(server: Server) -> None:
+def test_readme_error_is_the_real_one(server: Server) -> None:
     example = re.search(r"    NamingError: (.*?)\n\n", README, re.DOTALL)
     assert example
-    assert load_errors(server)["slip"].splitlines()[0] == "Internal: NamingError: " + " ".join(example[1].split())
+    assert load_errors(server)["misspelt"].splitlines()[0] == "Internal: NamingError: " + " ".join(example[1].split())
 
 
-def test_the_ragged_example_answers_as_its_eager_model(start_server: StartServer, tmp_path: Path) -> None:
-    document = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
-    code = block("python", document=document, after="## Ragged batching")
-    config = 'backend: "pytorch_python"\n' + block("protobuf", document=document)
-    version_directory = tmp_path / "models" / "ragged" / "1"
-    version_directory.mkdir(parents=True)
-    (version_directory.parent / "config.pbtxt").write_text(config, encoding="utf-8")
-    run_python(code, version_directory)
-
-    client = connect(start_server(tmp_path / "models"), "grpc")
-    x = torch.tensor([[1.0, 2.0, 4.0]])
-    answer = client.infer("ragged", {"ARGS[0]": x})
+def test_ragged_example_answers_like_eager(server: Server) -> None:
+    answer = connect(server, "grpc").infer("ragged", {"ARGS[0]": torch.tensor([[1.0, 2.0, 4.0]])})
     assert answer["RESULT[0]"].tolist() == [[7.0]]
     assert answer["RESULT[1]"].tolist() == [[2.0, 4.0, 8.0]]
 
 
-def test_weights_beside_the_library_are_asked_for_as_in_the_tests() -> None:
+def test_options_for_weights_are_those_of_the_tests() -> None:
     document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
-    lines = [line.strip(" ,") for line in block("python", document=document).splitlines() if '"aot_inductor' in line]
+    lines = [line.strip(" ,") for line in block(document, language="python").splitlines() if '"aot_inductor' in line]
     assert len(lines) == 2
     assert all(line in getsource(weights_beside_the_library) for line in lines)
 
@@ -97,7 +71,7 @@ def test_links_and_make_targets_exist(document: str) -> None:
     assert set(re.findall(r"(?:`|^    )make ([a-z]+)", text, re.MULTILINE)) <= set(targets)
 
 
-def test_each_row_of_the_comparison_names_a_test_that_exists() -> None:
+def test_comparison_names_tests_that_exist() -> None:
     rows = [line for line in README[README.index("| | C++ backend |") :].splitlines() if line.startswith("| ")][1:]
     assert len(rows) > 10
     for row in rows:
@@ -105,3 +79,9 @@ def test_each_row_of_the_comparison_names_a_test_that_exists() -> None:
         assert named, row
         for file, test in named:
             assert f"def {test}(" in (ROOT / "tests" / file).read_text(encoding="utf-8"), test
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_files_of_tests_exist(document: str) -> None:
+    named = re.findall(r"\btests/[\w/]+\.py", (ROOT / document).read_text(encoding="utf-8"))
+    assert [file for file in named if not (ROOT / file).exists()] == []

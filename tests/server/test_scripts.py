@@ -1,6 +1,5 @@
-"""TorchScript on a real server, over HTTP and gRPC: arguments and results of every kind, as eager torch has them."""
+"""TorchScript on a real server: platforms, backends, kinds and files, names, strings, and requests that are merged."""
 
-import re
 from typing import Any
 
 import pytest
@@ -8,9 +7,10 @@ import torch
 
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets import scripts
-from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
-from triton_pytorch.tests.integration.script_models import strings
+from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.integration.script_models import ONE_STRING, strings
 from triton_pytorch.tests.server.conftest import (
+    ROOT,
     Client,
     StartServer,
     assert_equal,
@@ -24,122 +24,87 @@ from triton_pytorch.tests.server.conftest import (
 )
 
 INT64 = torch.int64
-DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in TYPES}
-TREE_ROWS = (1, 3, 2, 1) * 5  # of requests that run together
-
-
-def rows_of_three(*names: str, **more: Any) -> list[Any]:
-    return [tensor_config(name, dims=(3,), **more) for name in names]
-
-
-def unbatched(*names: str) -> list[Any]:
-    return [tensor_config(name, dims=(-1, 3)) for name in names]
-
-
-BATCHED: dict[str, Any] = {"max_batch_size": 8}
-NOTHING_SENT: dict[str, Any] = {"data_type": "TYPE_FP32", "dims": [3], "zero_data": True}
+ON_CPU, BY_MODEL = ({"kind": kind, "count": 1} for kind in ("KIND_CPU", "KIND_MODEL"))
+ROWS = (1, 2, 3) * 4  # of requests that run together
+THREE: dict[str, Any] = {"dims": (3,)}
+ZEROS: dict[str, Any] = {"data_type": "TYPE_FP32", "dims": [3], "zero_data": True}
+NO_STRING: dict[str, Any] = {"data_type": "TYPE_STRING", "dims": [1], "zero_data": True}
 NESTED = ("RESULT[0]", "RESULT[1][0]", "RESULT[1][1]", "RESULT[2][names]", "RESULT[3][0][k]", "RESULT[3][1][k]")
-TREE = ("RESULT[0][sums][0]", "RESULT[0][sums][1]", "OUTPUT__2", "RESULT[1][0]", "any__4", "RESULT[2]")
-OF_ROW: dict[str, Any] = {"dims": (1,), "reshape": {"shape": []}}  # a single number
-DETECTIONS = [
-    tensor_config("RESULT[0][boxes]"),
-    tensor_config("RESULT[1][labels]", INT64),
-    tensor_config("RESULT[1][boxes]"),
-]
-NUMBERS = [
-    tensor_config("count__0", INT64, (1,)),
-    tensor_config("RESULT[1]", torch.float64, (1,)),
-    tensor_config("RESULT[2]", torch.bool, (1,)),
-    strings("RESULT[3]"),
-    tensor_config("RESULT[4]"),
-    tensor_config("RESULT[6][1]", INT64, (1,)),
-]
-STRIDED = ([tensor_config("x", dims=(-1, 3)), tensor_config("y", dims=(4,))], [(3, -1), (3, 4), (2,)])
 
 # A module, the config of its inputs and outputs, and the rest of the config.
 MODELS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, Any]]] = {
-    "by_index": (scripts.Arithmetic(), unbatched("y__1", "x__0"), unbatched("RESULT"), {}),
-    "by_name": (
+    "stock_backend": (
         scripts.Arithmetic(),
-        [*rows_of_three("bias", optional=True), *rows_of_three("y", "x")],
-        rows_of_three("OUTPUT__0"),
+        [
+            tensor_config("KWARGS[bias]", optional=True, **THREE),
+            tensor_config("ARGS[1]", **THREE),
+            tensor_config("KWARGS[x]", **THREE),
+        ],
+        [tensor_config("OUTPUT__0", **THREE)],
         {
-            **BATCHED,
+            "backend": "pytorch",
+            "instance_group": [BY_MODEL],
+            "max_batch_size": 8,
             "dynamic_batching": {},
-            "model_warmup": [{"name": "w", "batch_size": 2, "inputs": {"x": NOTHING_SENT, "y": NOTHING_SENT}}],
+            "model_warmup": [{"name": "w", "batch_size": 2, "inputs": {"KWARGS[x]": ZEROS, "ARGS[1]": ZEROS}}],
         },
     ),
-    "in_order": (scripts.Arithmetic(), unbatched("first", "second"), unbatched("difference"), {}),
-    "with_gaps": (scripts.Defaults(), ["c", "a"], ["RESULT"], {}),
-    "another_method": (scripts.Arithmetic(), ["x"], ["RESULT"], {"parameters": {"MODULE_METHOD_NAME": "twice"}}),
-    "keys": (
-        scripts.ReadsKeys(),
-        [*rows_of_three("b", "a"), *rows_of_three("bias", optional=True)],
-        rows_of_three("RESULT[a]", "difference"),
-        {"max_batch_size": 32, "dynamic_batching": {"max_queue_delay_microseconds": 5000}},
+    "without_platform": (
+        scripts.Difference(),
+        ["INPUTA", "INPUT__1"],
+        ["OUTPUT__0"],
+        {"backend": "pytorch", "platform": ""},
     ),
-    "indexed_keys": (scripts.ReadsKeys(), ["b__1", "a__0"], ["difference__0", "a__1"], {}),
-    "two_dictionaries": (scripts.TwoDictionaries(), ["right[x]", "left[x]"], ["OUTPUT__0"], {}),
-    "any_keys": (scripts.AnyKeys(), ["k-1", "größe"], ["größe", "RESULT[k-1]"], {}),
-    "mixed": (
-        scripts.Mixed(),
-        ["options[b]", tensor_config("shift", optional=True), "x__1", strings("words"), "a"],
-        [strings("RESULT[0]"), "OUTPUT__1", "RESULT[1][difference]"],
-        {},
+    "short_platform": (
+        scripts.Splits(),
+        ["x"],
+        ["second", "first"],
+        {
+            "platform": "libtorch",
+            "file_name": "größe.bin",
+            "default_model_filename": "größe.bin",
+            "instance_group": [ON_CPU],
+        },
     ),
-    "paths": (
+    "python_mode": (
+        scripts.Arithmetic(),
+        ["x"],
+        ["RESULT"],
+        {
+            "backend": "python",
+            "file_name": "mine.pt",
+            "parameters": {"DEFAULT_MODEL_FILENAME": "mine.pt", "MODULE_METHOD_NAME": "twice"},
+        },
+    ),
+    "nested": (
         scripts.Nested(),
         ["x"],
         [strings(name) if "names" in name else name for name in NESTED[::-1]],
+        {"platform": "", "file_name": "model.pt2", "instance_group": [{**ON_CPU, "count": 2}]},
+    ),
+    "mixed": (
+        scripts.Mixed(),
+        [tensor_config("options[b]"), tensor_config("x__1"), strings("words", **ONE_STRING), tensor_config("a")],
+        [strings("RESULT[0]", **ONE_STRING), tensor_config("OUTPUT__1"), tensor_config("RESULT[1][difference]")],
+        {
+            **merging(sum(ROWS)),
+            "model_warmup": [
+                {
+                    "name": "w",
+                    "batch_size": 2,
+                    "inputs": {"options[b]": ZEROS, "x__1": ZEROS, "words": NO_STRING, "a": ZEROS},
+                }
+            ],
+        },
+    ),
+    "strings": (
+        scripts.PicksStrings(),
+        [strings("words")],
+        [strings("RESULT[0]"), strings("picked__1"), tensor_config("RESULT[2]", INT64, (1,))],
         {},
-    ),
-    "indices": (
-        scripts.Nested(),
-        ["INPUT__0"],
-        [strings(f"OUTPUT__{i}") if i == 3 else f"OUTPUT__{i}" for i in range(7)],
-        {},
-    ),
-    "detections": (scripts.Detections(), [tensor_config("images", dims=(-1, 2))], DETECTIONS, {}),
-    "numbers": (scripts.Numbers(), ["x"], NUMBERS, {}),
-    "record": (scripts.Record(), ["x"], ["scores", strings("RESULT[labels]")], {}),
-    "tree": (
-        scripts.Tree(),
-        rows_of_three("x", "y"),
-        [*rows_of_three(*TREE[:-1]), tensor_config(TREE[-1], **OF_ROW)],
-        merging(sum(TREE_ROWS)),
-    ),
-    "sometimes": (
-        scripts.SometimesThere(),
-        rows_of_three("x"),
-        rows_of_three("RESULT[sometimes]", "always"),
-        merging(4),
-    ),
-    "sum": (scripts.Sum(), ["x"], [tensor_config("RESULT", dims=(1,))], {}),
-    "sum_of_rows": (scripts.Sum(), rows_of_three("x"), [tensor_config("RESULT", **OF_ROW)], BATCHED),
-    "fails": (scripts.Fails(), [tensor_config("how", INT64, (1,)), "x"], ["RESULT"], {}),
-    "all_dtypes": (
-        scripts.Rotates(),
-        [tensor_config(name, dtype, (4,)) for name, dtype in DTYPES.items()],
-        [tensor_config(name, dtype, (4,)) for name, dtype in DTYPES.items()],
-        BATCHED,
-    ),
-    "unusual": (scripts.Unusual(), ["x"], ["negative__0", "sparse__1"], {}),
-    "strided": (
-        scripts.Strided(),
-        [tensor_config("x", dims=(-1, -1, 3)), tensor_config("y", dims=(-1, 4))],
-        [
-            *(tensor_config(f"RESULT[{i}]", dims=(-1, *dims)) for i, dims in enumerate(STRIDED[1])),
-            tensor_config("RESULT[3]", dims=(4, 4)),
-        ],
-        {},
-    ),
-    "strided_rows": (
-        scripts.Strided(),
-        STRIDED[0],
-        [tensor_config(f"RESULT[{i}]", dims=dims) for i, dims in enumerate(STRIDED[1])],
-        {"max_batch_size": 32, "dynamic_batching": {"max_queue_delay_microseconds": 20_000}},
     ),
 }
+GPU = [{"kind": "KIND_GPU", "gpus": [99]}]
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +112,10 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     repository, archives = tmp_path_factory.mktemp("models"), tmp_path_factory.mktemp("archives")
     for name, (module, inputs, outputs, config) in MODELS.items():
         archive = scripts.scripted(module, archives / f"{name}.pt")
-        write_script(repository, name, archive, inputs, outputs, **config)
+        directory = write_script(repository, name, archive, inputs, outputs, **config)
+        if config.get("backend") == "python":
+            (directory / "model.py").symlink_to(ROOT / "model.py")
+    write_script(repository, "no_such_gpu", archives / "strings.pt", ["words"], ["RESULT[0]"], instance_group=GPU)
     return start_server(repository)
 
 
@@ -156,219 +124,102 @@ def client(server: Server, request: pytest.FixtureRequest) -> Client:
     return connect(server, request.param)
 
 
-def test_every_model_loads(server: Server) -> None:
-    assert load_errors(server) == {}
+def test_all_models_load_except_one_on_a_missing_gpu(server: Server) -> None:
+    (refused,) = load_errors(server).items()
+    assert refused[0] == "no_such_gpu"
+    assert "specifies invalid or unsupported gpu id 99" in refused[1]  # says Triton's core
 
 
-class TestArguments:
+class TestNames:
     @pytest.mark.parametrize(
-        ("model", "x", "y", "output"),
+        ("model", "sent", "expected"),
         [
-            ("by_index", "x__0", "y__1", "RESULT"),
-            ("by_name", "x", "y", "OUTPUT__0"),
-            ("in_order", "first", "second", "difference"),
+            ("stock_backend", {"KWARGS[x]": [[1.0, 2, 3]], "ARGS[1]": [[5.0, 5, 5]]}, {"OUTPUT__0": [[-3.0, -1, 1]]}),
+            ("without_platform", {"INPUTA": [7.0, 8], "INPUT__1": [1.0, 2]}, {"OUTPUT__0": [6.0, 6]}),
+            ("short_platform", {"x": [1.0, 2, 3, 4, 5]}, {"first": [1.0, 2], "second": [3.0, 4, 5]}),
+            ("python_mode", {"x": [1.0, 2]}, {"RESULT": [2.0, 4]}),
         ],
     )
-    def test_by_names_of_every_kind(self, client: Client, model: str, x: str, y: str, output: str) -> None:
-        one, other = torch.randn(2, 3), torch.randn(2, 3)
-        assert_equal(client.infer(model, {y: other, x: one}), {output: scripts.Arithmetic()(one, other)})
+    def test_names_backends_and_files(
+        self, client: Client, model: str, sent: dict[str, Any], expected: dict[str, Any]
+    ) -> None:
+        answer = client.infer(model, {name: torch.tensor(value) for name, value in sent.items()})
+        assert_equal(answer, {name: torch.tensor(value) for name, value in expected.items()})
 
-    def test_the_order_of_the_config_is_warned_of(self, server: Server) -> None:
-        order = "the order of the config decides, so"
-        for warning in (
-            f"like an argument of the model, or <name>__<index>: {order} 'first' is x (INPUT__0), 'second' is y (INPUT",
-            f"RESULT.., or <name>__<index>: {order} 'difference' is RESULT",
-        ):
-            assert len(re.findall(f"model 'in_order': no (in|out)put is named {re.escape(warning)}", server.log)) == 1
-        assert server.log.count(order) == 2
-
-    def test_optional_ones_that_are_sent_or_not(self, server: Server) -> None:
-        requests = [
-            {name: torch.randn(1, 3) for name in (("x", "y", "bias") if number % 2 else ("x", "y"))}
-            for number in range(8)
-        ]
-        for request, answer in zip(requests, infer_at_once(server, "by_name", requests), strict=True):
-            assert_equal(answer, {"OUTPUT__0": scripts.Arithmetic()(**request)})
-
-    def test_defaults_between_declared_ones(self, client: Client) -> None:
-        a, c = torch.randn(4), torch.randn(4)
-        assert_equal(client.infer("with_gaps", {"a": a, "c": c}), {"RESULT": scripts.Defaults()(a, c=c)})
-
-    def test_of_another_method(self, client: Client) -> None:
-        x = torch.randn(4)
-        assert_equal(client.infer("another_method", {"x": x}), {"RESULT": scripts.Arithmetic().twice(x)})
-
-    def test_keys_of_a_dictionary(self, server: Server) -> None:
-        requests = [
-            {name: torch.randn(1 + number % 3, 3) for name in (("b", "bias", "a") if number % 4 == 0 else ("a", "b"))}
-            for number in range(20)
-        ]
-        for request, answer in zip(requests, infer_at_once(server, "keys", requests), strict=True):
-            expected = scripts.ReadsKeys()(request)
-            assert_equal(answer, {"difference": expected["difference"], "RESULT[a]": expected["a"]})
-
-    def test_keys_with_an_index(self, client: Client) -> None:
-        a, b = torch.randn(2), torch.randn(2)
-        expected = scripts.ReadsKeys()({"a": a, "b": b})
-        assert_equal(
-            client.infer("indexed_keys", {"a__0": a, "b__1": b}),
-            {"difference__0": expected["difference"], "a__1": expected["a"]},
+    def test_names_in_config_order_are_warned_of(self, server: Server) -> None:
+        warning = (
+            "model 'without_platform': the model has no input named 'INPUTA': the order of the config decides, so "
+            "'INPUTA' is x (INPUT__0), 'INPUT__1' is y (INPUT__1)"
         )
+        assert server.log.count(warning) == 1
+        assert server.log.count("the order of the config decides") == 1
 
-    def test_keys_of_two_dictionaries(self, client: Client) -> None:
-        left, right = torch.randn(2), torch.randn(2)
-        expected = scripts.TwoDictionaries()({"x": left}, {"x": right})
-        assert_equal(client.infer("two_dictionaries", {"left[x]": left, "right[x]": right}), {"OUTPUT__0": expected})
-
-    def test_any_keys(self, client: Client) -> None:
-        sent = {"größe": torch.randn(2), "k-1": torch.randn(3)}
-        expected = scripts.AnyKeys()(sent)
-        assert_equal(client.infer("any_keys", sent), {"größe": expected["größe"], "RESULT[k-1]": expected["k-1"]})
-
-    @pytest.mark.parametrize("shift", [{}, {"shift": torch.tensor([100.0, 200.0])}])
-    def test_all_kinds_at_once(self, client: Client, shift: dict[str, torch.Tensor]) -> None:
-        words, x, options = ["wörd", ""], torch.randn(2), {"a": torch.randn(2), "b": torch.randn(2)}
-        turned, tensors = scripts.Mixed()(words, x, options, **shift)
-        sent = {"words": texts(*words), "x__1": x, "a": options["a"], "options[b]": options["b"], **shift}
-        assert_equal(
-            client.infer("mixed", sent),
-            {"RESULT[0]": turned, "OUTPUT__1": tensors["sum"], "RESULT[1][difference]": tensors["difference"]},
-        )
+    def test_optional_inputs(self, server: Server) -> None:
+        names = {"x": "KWARGS[x]", "y": "ARGS[1]", "bias": "KWARGS[bias]"}
+        sent = [{name: torch.randn(1, 3) for name in list(names)[: 2 + number % 2]} for number in range(8)]
+        requests = [{names[name]: value for name, value in each.items()} for each in sent]
+        for each, answer in zip(sent, infer_at_once(server, "stock_backend", requests), strict=True):
+            assert_equal(answer, {"OUTPUT__0": scripts.Arithmetic()(**each)})
 
 
-class TestResults:
-    def leaves(self, x: torch.Tensor) -> list[Any]:
+class TestNestedResults:
+    def leaves(self, x: torch.Tensor) -> dict[str, Any]:
         first, parts, by_key, records = scripts.Nested()(x)
-        return [first, *parts, by_key["names"], records[0]["k"], records[1]["k"], records[1]["l"]]
+        return dict(zip(NESTED, [first, *parts, by_key["names"], records[0]["k"], records[1]["k"]], strict=True))
 
-    def test_every_leaf_by_path_and_by_index(self, client: Client) -> None:
+    def test_every_leaf_by_path(self, client: Client) -> None:
         x = torch.tensor([2.0, 3.0])
-        leaves = self.leaves(x)
-        assert_equal(client.infer("paths", {"x": x}), dict(zip(NESTED, leaves, strict=False)))
-        by_index = {f"OUTPUT__{i}": leaf for i, leaf in enumerate(leaves)}
-        assert_equal(client.infer("indices", {"INPUT__0": x}), by_index)
+        assert_equal(client.infer("nested", {"x": x}), self.leaves(x))
 
-    def test_a_path_that_one_answer_lacks(self, client: Client) -> None:
-        for length, expected in ((1.0, "is a list with 1 element"), (0.0, "is a list with 0 elements")):
-            short, full = torch.tensor([length, 3.0]), torch.tensor([2.0, 3.0])
-            message = client.failure("paths", {"x": short})
-            assert re.fullmatch(
-                rf"model 'paths': output 'RESULT\[1\]\[\d\]' is not in this answer: RESULT\[1\] {expected}", message
-            )
-            assert_equal(client.infer("paths", {"x": short}, ["RESULT[0]"]), {"RESULT[0]": short})
-            assert_equal(client.infer("paths", {"x": full}), dict(zip(NESTED, self.leaves(full), strict=False)))
-        assert client.failure("indices", {"INPUT__0": torch.tensor([1.0, 3.0])}, ["OUTPUT__6"]) == (
-            "model 'indices': output 'OUTPUT__6' is not in this answer: the number of outputs is 6, counted from 0"
+    def test_leaf_that_one_answer_lacks(self, client: Client) -> None:
+        short, full = torch.tensor([1.0, 3.0]), torch.tensor([2.0, 3.0])
+        message = client.failure("nested", {"x": short})
+        assert message == (
+            "model 'nested': output 'RESULT[1][1]' is not in this answer: RESULT[1] is a list with 1 element"
         )
-
-    def test_a_path_that_one_request_of_a_batch_lacks(self, server: Server) -> None:
-        xs = [torch.full((1, 3), number) for number in (1.0, -2.0, 3.0, 4.0)]
-        for _ in range(2):
-            for x, answer in zip(xs, infer_at_once(server, "sometimes", [{"x": x} for x in xs]), strict=True):
-                if x[0, 0] > 0:
-                    assert_equal(answer, {"always": x + 1, "RESULT[sometimes]": 2 * x})
-                else:
-                    assert (
-                        "'RESULT[sometimes]' is not in this answer: RESULT is a dictionary with the keys al" in answer
-                    )
-
-    def test_a_list_of_dictionaries(self, client: Client) -> None:
-        images = torch.tensor([[1.5, 2.0], [3.0, 4.0]])
-        expected = scripts.Detections()(images)
-        assert_equal(
-            client.infer("detections", {"images": images}),
-            {
-                "RESULT[0][boxes]": expected[0]["boxes"],
-                "RESULT[1][labels]": expected[1]["labels"],
-                "RESULT[1][boxes]": expected[1]["boxes"],
-            },
-        )
-        assert "is not in this answer: RESULT is a list with 0 elements" in client.failure(
-            "detections", {"images": images[:0]}
-        )
-
-    def test_strings_and_tensors_in_one_dictionary(self, client: Client) -> None:
-        x = torch.tensor([-1.5, 2.0])
-        expected = scripts.Record()(x)
-        assert_equal(
-            client.infer("record", {"x": x}), {"scores": expected["scores"], "RESULT[labels]": expected["labels"]}
-        )
-
-    def test_numbers_a_string_and_what_may_be_none(self, client: Client) -> None:
-        x = torch.tensor([1.0, 2.5, -4.0])
-        count, total, is_more, text, same, _, counts = scripts.Numbers()(x)
-        expected = {
-            "count__0": torch.tensor([count]),
-            "RESULT[1]": torch.tensor([total], dtype=torch.float64),
-            "RESULT[2]": torch.tensor([is_more]),
-            "RESULT[3]": [text],
-            "RESULT[4]": same,
-            "RESULT[6][1]": torch.tensor([counts[1]]),
-        }
-        assert client.failure("numbers", {"x": x[:2]}).startswith("model 'numbers': output 'RESULT[4]' is None")
-        assert_equal(client.infer("numbers", {"x": x}), expected)
-
-    @pytest.mark.parametrize("length", [0, 1, 5])
-    def test_without_dimensions(self, client: Client, length: int) -> None:
-        x = torch.arange(float(length))
-        assert_equal(client.infer("sum", {"x": x}), {"RESULT": x.sum().reshape(1)})
-
-    def test_without_a_batch_dimension(self, client: Client) -> None:
-        for rows in (1, 2):
-            message = client.failure("sum_of_rows", {"x": torch.ones(rows, 3)})
-            assert "output 'RESULT' is not batched: " in message
-            assert message.endswith("a single number came out; if that is how the model works, set max_batch_size: 0")
-
-    def test_every_dtype_is_bit_exact(self, client: Client) -> None:
-        answer = client.infer("all_dtypes", {name: sample(dtype) for name, dtype in DTYPES.items()})
-        for name, dtype in DTYPES.items():
-            assert answer[name].dtype is dtype
-            assert torch.equal(answer[name], sample(dtype)[:, [2, 3, 0, 1]]), name
-
-    @pytest.mark.parametrize("length", [0, 1, 5])
-    def test_permuted_and_expanded(self, client: Client, length: int) -> None:
-        x, y = torch.randn(2, length, 3), torch.randn(2, 4)
-        expected = {f"RESULT[{i}]": value for i, value in enumerate(scripts.Strided()(x, y))}
-        assert_equal(client.infer("strided", {"x": x, "y": y}), expected)
-
-    @pytest.mark.parametrize("length", [0, 1, 3])
-    def test_views_of_the_negatives(self, client: Client, length: int) -> None:
-        x = torch.randn(length)
-        assert_equal(client.infer("unusual", {"x": x}, ["negative__0"]), {"negative__0": -x})
-
-    def test_a_sparse_one_is_refused_in_one_sentence(self, client: Client) -> None:
-        message = client.failure("unusual", {"x": torch.ones(2)}, ["sparse__1"])
-        assert message.startswith("model 'unusual': output 'sparse__1' ")
-        assert "sparse" in message
-
-    def test_permuted_and_expanded_in_batches(self, server: Server) -> None:
-        for _ in range(2):
-            requests = [{"x": torch.randn(1 + i % 3, 5, 3), "y": torch.randn(1 + i % 3, 4)} for i in range(8)]
-            for request, answer in zip(requests, infer_at_once(server, "strided_rows", requests), strict=True):
-                expected = scripts.Strided()(**request)[:3]
-                assert_equal(answer, {f"RESULT[{i}]": value for i, value in enumerate(expected)})
-
-    def test_nested_in_batches_of_many_clients(self, server: Server) -> None:
-        for _ in range(3):
-            requests = [{"x": torch.randn(rows, 3), "y": torch.randn(rows, 3)} for rows in TREE_ROWS]
-            for request, answer in zip(requests, infer_at_once(server, "tree", requests), strict=True):
-                parts, multiples, sums = scripts.Tree()(**request)
-                leaves = [*parts["sums"], *parts["products"], *multiples, sums.reshape(-1, 1)]
-                assert_equal(answer, dict(zip(TREE, leaves, strict=True)))
-        counted = statistics(server, "tree", 3 * len(TREE_ROWS))
-        assert (counted.rows, counted.executions) == (3 * sum(TREE_ROWS), 3)
-        assert "model 'tree': requests for output" not in server.log  # are not merged, since they were mixed up
-
-    @pytest.mark.parametrize(
-        ("how", "said"),
-        [(1, "index out of range in self"), (3, "ValueError: negative values, such as -1: are not taken")],
-    )
-    def test_a_model_that_fails_says_why_and_goes_on(self, client: Client, how: int, said: str) -> None:
-        x = torch.tensor([9.0, 0.0])
-        assert client.failure("fails", {"how": torch.tensor([how]), "x": x}) == f"model 'fails': {said}"
-        assert_equal(client.infer("fails", {"how": torch.tensor([0]), "x": x}), {"RESULT": x})
+        assert_equal(client.infer("nested", {"x": short}, ["RESULT[1][0]"]), {"RESULT[1][0]": torch.zeros(2)})
+        assert_equal(client.infer("nested", {"x": full}), self.leaves(full))
 
 
-def test_the_log_tells_of_no_fault_of_ours(server: Server) -> None:
+class TestStrings:
+    CONTENTS = ("grüße, 世界 \N{PILE OF POO}", "", "m" * 1_000_000, "a\0b\n")
+
+    @pytest.mark.parametrize("words", [[], [""], ["z"], ["grüße", "z" * 1_000_000, "", "a\0b", "ü"]])
+    def test_any_number_without_batching(self, client: Client, words: list[str]) -> None:
+        same, picked, count = scripts.PicksStrings()(words)
+        answer = client.infer("strings", {"words": texts(*words)})
+        assert_equal(answer, {"RESULT[0]": same, "picked__1": picked, "RESULT[2]": torch.tensor([count])})
+        assert answer["picked__1"].shape == (len(picked),)
+
+    @pytest.mark.parametrize("bad", [set(), {0, 11}], ids=str)
+    def test_merged_clients_get_their_own(self, server: Server, bad: set[int]) -> None:
+        before = statistics(server, "mixed", 0)
+        sent = [self.arguments(number, rows) for number, rows in enumerate(ROWS)]
+        requests = [
+            {"words": texts(*words).reshape(-1, 1), "x__1": x, "a": options["a"], "options[b]": options["b"]}
+            for words, x, options in sent
+        ]
+        for number in bad:
+            requests[number]["words"][-1] = b"caf\xe9"
+        for number, answer in enumerate(infer_at_once(server, "mixed", requests)):
+            words, tensors = scripts.Mixed()(*sent[number])
+            if number in bad:
+                wrong = f"string {len(words) - 1} of input 'words' is not valid UTF-8 (unexpected end of data)"
+                assert answer == f"model 'mixed': {wrong}"
+            else:
+                expected = {"OUTPUT__1": tensors["sum"], "RESULT[1][difference]": tensors["difference"]}
+                assert_equal(answer, {"RESULT[0]": words, **expected})
+        after = statistics(server, "mixed", before.successes + before.failures + len(ROWS))
+        assert (after.rows - before.rows, after.executions - before.executions) == (sum(ROWS), 1)
+
+    def arguments(self, number: int, rows: int) -> tuple[list[str], torch.Tensor, dict[str, torch.Tensor]]:
+        """Make what one request sends, unlike any other."""
+        contents = [self.CONTENTS[(number + row) % len(self.CONTENTS)] for row in range(rows)]
+        words = [content and f"{content} {number}" for content in contents]
+        return words, torch.randn(rows, 3), {"a": torch.randn(rows, 3), "b": torch.randn(rows, 3)}
+
+
+def test_log_tells_of_no_internal_error_and_no_failed_warmup(server: Server) -> None:
     assert "internal error in model" not in server.log
     assert "warmup" not in server.log
+    assert "model 'mixed': requests for output" not in server.log  # are not merged, since rows were lost

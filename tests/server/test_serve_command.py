@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -45,6 +45,7 @@ class TritonPythonModel:
         return [pb_utils.InferenceResponse([pb_utils.Tensor.from_dlpack("OUT", each)]) for each in inputs]
 """
 BROKEN = "raise RuntimeError('broken on purpose')"
+STRAY = "raise RuntimeError('a stray file')"
 UNWILLING = """
 import time
 
@@ -130,20 +131,16 @@ class Serve:
 
 
 @contextmanager
-def serving(directory: Path, model: str, tree: Path = TREE, options: Sequence[str] = ()) -> Iterator[Serve]:
-    """Run `serve` on one Python model whose code is `model`."""
-    version = directory / "models" / "model" / "1"
-    version.mkdir(parents=True)
-    (version / "model.py").write_text(model, encoding="utf-8")
-    (version.parent / "config.pbtxt").write_text(CONFIG, encoding="utf-8")
-    with started(directory, tree, options) as serve:
-        yield serve
-
-
-@contextmanager
-def started(directory: Path, tree: Path, options: Sequence[str] = ()) -> Iterator[Serve]:
-    """Run `serve` in a directory with a stray model.py."""
-    (directory / "model.py").write_text("raise RuntimeError('a stray file')", encoding="utf-8")
+def serving(
+    directory: Path, models: Mapping[str, str], tree: Path = TREE, options: Sequence[str] = ()
+) -> Iterator[Serve]:
+    """Run `serve` in a directory with a stray model.py, on Python models: name and code of each."""
+    for name, code in models.items():
+        version = directory / "models" / name / "1"
+        version.mkdir(parents=True)
+        (version / "model.py").write_text(code, encoding="utf-8")
+        (version.parent / "config.pbtxt").write_text(CONFIG, encoding="utf-8")
+    (directory / "model.py").write_text(STRAY, encoding="utf-8")
     serve = Serve(directory, tree, options)
     try:
         yield serve
@@ -165,82 +162,52 @@ def _files_of(tree: Path) -> set[Path]:
     return {path for path in tree.rglob("*") if path.is_file() and not path.name.startswith("__main__.cpython")}
 
 
-def test_it_serves_from_a_checkout_with_spaces_and_leaves_no_trace_there(tmp_path: Path) -> None:
-    checkout = tmp_path / "a checkout"
+def test_serve_from_a_checkout_that_stays_as_it_is(tmp_path: Path) -> None:
+    checkout, directory = tmp_path / "a checkout", tmp_path / "the user's own"
     shutil.copytree(TREE, checkout, ignore=shutil.ignore_patterns(".*", "__pycache__", "tests"))
     before = _files_of(checkout)
-    directory = tmp_path / "the user's own"
     directory.mkdir()
-    with serving(directory, IDENTITY, tree=checkout) as serve:
+    for package in ("triton_pytorch", *(path.name for path in checkout.iterdir() if path.is_dir())):
+        (directory / f"{package}.py").write_text(STRAY, encoding="utf-8")  # modules are not looked for here
+    tensors = [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")]
+    write_model(directory / "models", "package", package_path("looks_up"), *tensors)
+    with serving(directory, {"model": IDENTITY, "broken": BROKEN}, checkout) as serve:
         serve.wait_for("\nready: HTTP http://")
+        (line,) = [line for line in serve.log.splitlines() if line.startswith("not loaded: ")]
+        assert line.startswith("not loaded: broken: ")
+        assert "broken on purpose" in line
         assert serve.infer([1.5, -2.0]) == [1.5, -2.0]
-        assert len(serve.files()) > 1
-        serve.process.send_signal(signal.SIGTERM)
-        assert serve.wait() == 0
-    # Python itself caches the entry that it is given, before the entry can forbid it.
-    assert {path.name.split(".")[0] for path in _files_of(checkout) - before} <= {"__pycache__", "__main__"}
-
-
-def test_it_serves_packages_from_a_read_only_checkout_among_files_that_bear_the_names_of_its_rooms(
-    tmp_path: Path,
-) -> None:
-    checkout, directory = tmp_path / "a checkout", tmp_path / "here"
-    shutil.copytree(TREE, checkout, ignore=shutil.ignore_patterns(".*", "__pycache__", "tests"))
-    rooms = [path.name for path in checkout.iterdir() if path.is_dir()]
-    subprocess.run(["chmod", "-R", "a-w", str(checkout)], check=True)
-    before = _files_of(checkout)
-    directory.mkdir()
-    for name in ("triton_pytorch", *rooms):  # the current directory is no place to find modules in
-        (directory / f"{name}.py").write_text("raise RuntimeError('a stray file')", encoding="utf-8")
-    index, result = [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")]
-    write_model(directory / "models", "model", package_path("looks_up"), index, result)
-    with started(directory, checkout) as serve:
-        serve.wait_for("\nready: HTTP http://")
         with tritonclient.http.InferenceServerClient(serve.http.url) as connection:
-            answer = Client(tritonclient.http, connection).infer("model", {"INPUT__0": torch.tensor([3, 4])})
+            answer = Client(tritonclient.http, connection).infer("package", {"INPUT__0": torch.tensor([3, 4])})
         assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
+        assert len(serve.files()) > 1
         serve.process.send_signal(signal.SIGINT)
         assert serve.wait() == 0
     assert _files_of(checkout) == before
 
 
-def test_two_servers_run_side_by_side_and_one_outlives_the_other(tmp_path: Path) -> None:
+def test_serve_side_by_side(tmp_path: Path) -> None:
     directories = [tmp_path / "first", tmp_path / "second"]
     for directory in directories:
         directory.mkdir()
-    with serving(directories[0], IDENTITY) as first, serving(directories[1], IDENTITY) as second:
+    with (
+        serving(directories[0], {"model": UNWILLING}) as first,
+        serving(directories[1], {"model": IDENTITY}) as second,
+    ):
         for serve in (first, second):
             serve.wait_for("\nready: ")
-        assert first.infer([1.0]) == [1.0]
-        first.process.send_signal(signal.SIGINT)
+        first.process.send_signal(signal.SIGTERM)
+        first.wait_for("Found 1 live models")
+        first.process.send_signal(signal.SIGINT)  # asked twice, a server that takes its time is ended
         assert first.wait() == 0
+        assert "Exit timeout expired" not in first.log
         assert second.infer([2.0]) == [2.0]
         second.process.kill()  # no chance to clean up: the kernel has to end the server
         second.wait_for_the_end_of_processes()
 
 
-def test_a_server_that_fails_is_reported_and_cleared_away(tmp_path: Path) -> None:
-    with serving(tmp_path, BROKEN, options=["--exit-on-error=true"]) as serve:
+def test_serve_a_server_that_ends_by_itself(tmp_path: Path) -> None:
+    with serving(tmp_path, {"model": BROKEN}, options=["--exit-on-error=true"]) as serve:
         assert serve.wait() == 1
         assert "broken on purpose" in serve.log
         assert serve.log.splitlines()[-1].startswith("error: tritonserver ended by itself with code 1")
-
-
-def test_a_model_that_does_not_load_is_named_when_the_others_are_ready(tmp_path: Path) -> None:
-    with serving(tmp_path, BROKEN) as serve:
-        serve.wait_for("\nready: ")
-        (line,) = [line for line in serve.log.splitlines() if line.startswith("not loaded: ")]
-        assert line.startswith("not loaded: model: ")
-        assert "broken on purpose" in line
-        serve.process.send_signal(signal.SIGTERM)
-        assert serve.wait() == 0
-
-
-def test_asking_twice_ends_a_server_that_takes_its_time(tmp_path: Path) -> None:
-    with serving(tmp_path, UNWILLING) as serve:
-        serve.wait_for("\nready: ")
-        serve.process.send_signal(signal.SIGINT)
-        serve.wait_for("Found 1 live models")
-        serve.process.send_signal(signal.SIGINT)
-        assert serve.wait() == 0
-        assert "Exit timeout expired" not in serve.log

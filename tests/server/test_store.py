@@ -1,6 +1,7 @@
 """The store on a real server: one copy for all processes, and no remains of those that were killed."""
 
 import os
+import re
 import signal
 import time
 from collections.abc import Callable
@@ -13,14 +14,14 @@ from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.server.conftest import StartServer, connect, write_model
 
-INSTANCES = 3
+INSTANCES = 2
 PATIENCE_S = 30.0
 
 
-def repository(directory: Path, package: str, input_dtype: torch.dtype) -> Path:
+def repository(directory: Path, package: str, input_dtype: torch.dtype, instances: int = 1) -> Path:
     entries = [tensor_config("INPUT__0", input_dtype)], [tensor_config("OUTPUT__0")]
-    instances = [{"kind": "KIND_CPU", "count": INSTANCES}]
-    write_model(directory, package, package_path(package), *entries, instance_group=instances)
+    group = [{"kind": "KIND_CPU", "count": instances}]
+    write_model(directory, package, package_path(package), *entries, instance_group=group)
     return directory
 
 
@@ -50,11 +51,12 @@ def test_store_of_instances_and_killed_server(start_server: StartServer, tmp_pat
     def entries() -> set[str]:
         return {path.name for path in store.iterdir()}
 
-    first = start_server(repository(tmp_path / "first", "looks_up", torch.int64), environment=environment)
+    first = start_server(repository(tmp_path / "first", "looks_up", torch.int64, INSTANCES), environment=environment)
     assert len(stubs(first)) == INSTANCES
     answer = connect(first, "grpc").infer("looks_up", {"INPUT__0": torch.tensor([3, 4])})
     assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
     (left_by_killed_server,) = entries()
+    assert re.fullmatch("[0-9a-f]{64}", left_by_killed_server)
     for process in stubs(first):
         os.kill(process, signal.SIGKILL)
     first.kill()
