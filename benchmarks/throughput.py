@@ -48,21 +48,19 @@ class TritonPythonModel:
 
 # The least that a model which calls the package can do: what it takes is what Triton's Python backend takes.
 _UNCHECKED_MODEL = """
-import os, runpy
+import runpy
 from pathlib import Path
 import triton_python_backend_utils as pb_utils
 
-runpy.run_path({entry!r})  # makes the rooms importable
+runpy.run_path({entry!r})  # makes the package importable
 
 class TritonPythonModel:
     def initialize(self, args):
         import torch
-        from triton_pytorch.artifact_store.location import locate_store
-        from triton_pytorch.artifact_store.store import Store
-        from triton_pytorch.pt2_loader.package import open_package
+        from triton_pytorch.benchmarks.plain_call import opened_package
         from triton_pytorch.torch_runtime.tensors import from_dlpack, to_dlpack
 
-        self.model = open_package(Path({package!r}), None, None, Store(locate_store(os.environ)))
+        self.model = opened_package(Path({package!r}))
         self.inference_mode, self.from_dlpack, self.to_dlpack = torch.inference_mode, from_dlpack, to_dlpack
 
     def execute(self, requests):

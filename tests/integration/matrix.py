@@ -338,28 +338,28 @@ class Change:
 
 def changes(row: Row) -> Iterator[Change]:
     """Yield the right config with one thing changed, each in turn."""
-    batch_sizes = {"max_batch_size": row.max_batch_size}
+    size = row.max_batch_size
     for position, entry in enumerate(row.inputs):
         for kind, changed in changed_entries(row.inputs, position):
             inputs = [*row.inputs[:position], changed, *row.inputs[position + 1 :]]
-            yield Change(kind, f"{entry} -> {changed}", changed["name"], inputs, row.outputs, **batch_sizes)
+            yield Change(kind, f"{entry} -> {changed}", changed["name"], inputs, row.outputs, size)
     for position, entry in enumerate(row.outputs):
         for kind, changed in changed_entries(row.outputs, position):
             outputs = [*row.outputs[:position], changed, *row.outputs[position + 1 :]]
-            yield Change(kind, f"{entry} -> {changed}", changed["name"], row.inputs, outputs, **batch_sizes)
+            yield Change(kind, f"{entry} -> {changed}", changed["name"], row.inputs, outputs, size)
             if kind == "name":  # alone, another leaf's name is no second one for that leaf
-                yield Change(kind, f"only {entry} -> {changed}", changed["name"], row.inputs, [changed], **batch_sizes)
+                yield Change(kind, f"only {entry} -> {changed}", changed["name"], row.inputs, [changed], size)
     for position in range(1, len(row.inputs)):
         inputs = swapped_names(row.inputs, position)
-        yield Change("name", f"names swapped at {position}", "ARGS", inputs, row.outputs, **batch_sizes)
-    yield Change("batch", "0 <-> 4", "dims", row.inputs, row.outputs, 0 if row.max_batch_size else 4)
-    if row.max_batch_size:
+        yield Change("name", f"names swapped at {position}", "ARGS", inputs, row.outputs, size)
+    yield Change("batch", "0 <-> 4", "dims", row.inputs, row.outputs, 0 if size else 4)
+    if size:
         inputs, outputs = with_batch_in_dims(row.inputs), with_batch_in_dims(row.outputs)
         yield Change("batch", "in dims", "dims", inputs, outputs, 0)
     if any(row.sizes):
-        yield Change("empty", "not allowed", "", row.inputs, row.outputs, **batch_sizes)
+        yield Change("empty", "not allowed", "", row.inputs, row.outputs, size)
     if any(row.sizes) and row.takes_empty:
-        yield Change("empty", "allowed", "", row.inputs, row.outputs, **batch_sizes, allows_empty=True)
+        yield Change("empty", "allowed", "", row.inputs, row.outputs, size, allows_empty=True)
 
 
 def changed_entries(entries: list[Entry], position: int) -> Iterator[tuple[str, Entry]]:
