@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from io import TextIOWrapper
 
 from triton_pytorch.cli import inspect_file, serve
 from triton_pytorch.model_config.errors import BackendError
@@ -28,6 +29,8 @@ COMMANDS = {
 
 def run(arguments: Sequence[str]) -> int:
     """Run the command that `arguments` begin with and return its exit code; errors are one line on stderr."""
+    if isinstance(sys.stdout, TextIOWrapper):  # a terminal may lack characters that names have; stderr copes by itself
+        sys.stdout.reconfigure(errors="backslashreplace")
     name, *rest = arguments or ["--help"]
     if name in ("-h", "--help"):
         print(_usage())

@@ -105,7 +105,7 @@ class NameTable:
         """Return the target of a name, or what is wrong with it, or None for one that means nothing."""
         exact = [self._target(position) for position in self._by_name.get(name, ())]
         indexed = _INDEXED.fullmatch(name)
-        if not exact and indexed and (keyed := self._with_bare_key(indexed[1])) is not None:
+        if not exact and indexed and (keyed := self._with_bare_key(indexed[1], int(indexed[2]))) is not None:
             return keyed
         by_index = self._resolve_indexed(name, indexed[1], int(indexed[2])) if indexed else None
         targets = list(dict.fromkeys([*exact, *([by_index] if isinstance(by_index, Target) else [])]))
@@ -122,16 +122,24 @@ class NameTable:
     def _resolve_indexed(self, name: str, text: str, index: int) -> Target | str | None:
         """Resolve `<text>__<index>`; None where there is no leaf of that index."""
         position = self._at_index.get(index)
-        if text in self._owners:
+        # An ordinal name is always one: nothing but its index counts, whatever arguments and keys are called.
+        if text in self._owners and text != self._direction.value:
             return self._resolve_owned(name, text, index, position)
         if text == self._direction.opposite.value:
             return f"{name!r} names an {self._direction.opposite.noun}, but is declared as an {self._direction.noun}"
         return self._target(position) if position is not None else self._beyond(index)
 
-    def _with_bare_key(self, key: str) -> Target | None:
-        """Return the entry of the only dictionary argument that has this key."""
+    def _with_bare_key(self, key: str, index: int) -> Target | None:
+        """Return the entry of the only dictionary argument that has this key.
+
+        The index counts where an argument has that name too, and the key of an ordinal name is none.
+        """
+        if key == self._direction.value:
+            return None
         positions = (
-            position for position, leaf in enumerate(self._leaves) if leaf.bare_key == key and not leaf.is_open
+            position
+            for position, leaf in enumerate(self._leaves)
+            if leaf.bare_key == key and not leaf.is_open and (leaf.owner_index == index or key not in self._owners)
         )
         return next(map(self._target, positions), None)
 
@@ -142,7 +150,8 @@ class NameTable:
             return self._target(position)
         if position is None and any(leaf.index is None for leaf in own):
             return self._beyond(index)
-        what = self._leaves[position].label if position is not None else "out of range"
+        containers = [leaf.owner for leaf in self._leaves if leaf.owner_index == index]
+        what = self._leaves[position].label if position is not None else next(iter(containers), "out of range")
         return (
             f"{name!r} contradicts itself: '{owner}' is {listed([leaf.label for leaf in own])}, and index {index} is "
             f"{what}; write the one that is meant"

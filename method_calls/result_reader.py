@@ -1,6 +1,6 @@
 """The planned outputs in the result of a call: found by path or by index, and made tensors or lists of strings."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,34 +37,51 @@ class ResultReader:
 
     def read(self, result: Any) -> list[Output]:
         """Return each planned output, or why this answer lacks it."""
-        leaves = list(_leaves(result, self._result)) if self._has_indices else ()
+        leaves = list(_owned_leaves(result, self._result)) if self._has_indices else ()
         return [output.read(result, leaves) for output in self._outputs]
 
 
 def _output_of(leaf: Leaf) -> "_Output":
     is_strings = leaf.kind is ValueKind.STRINGS
     if leaf.is_by_index and leaf.names.index is not None:
-        return _Output(str(leaf), OrdinalName(Direction.OUTPUT, leaf.names.index), is_strings)
+        text = str(leaf).rpartition("__")[0]
+        words = {str(leaf), text} - {Direction.OUTPUT.value}
+        return _Output(str(leaf), OrdinalName(Direction.OUTPUT, leaf.names.index), is_strings, words)
     return _Output(str(leaf), leaf.path, is_strings)
 
 
 @dataclass(frozen=True, slots=True)
 class _Output:
-    """A planned output, by the name that the config declares."""
+    """A planned output, by the name that the config declares.
+
+    `words` are the name and the text before its index: where an answer has a part called so, the index must mean a leaf
+    of that part.
+    """
 
     name: str
     source: LeafPath | OrdinalName
     is_strings: bool
+    words: Collection[str] = ()
 
     @property
     def _label(self) -> str:
         source = "" if self.name == str(self.source) else f" ({self.source})"
         return f"output '{self.name}'{source}"
 
-    def read(self, result: Any, leaves: Sequence[Any]) -> Output:
+    def read(self, result: Any, leaves: Sequence["_OwnedLeaf"]) -> Output:
         """Return this output of a result; its leaves are needed only where the output has no path."""
         try:
-            value = _at_path(result, self.source) if isinstance(self.source, LeafPath) else _at(leaves, self.source)
+            if isinstance(self.source, LeafPath):
+                value = _at_path(result, self.source)
+            else:
+                owner, value = _at(leaves, self.source)
+                named = [name for name in _part_names(result) if name in self.words]
+                if named and named != [owner]:
+                    parts = listed([f"RESULT[{name}]" for name in named])
+                    return ModelRunError(
+                        f"output '{self.name}' contradicts itself in this answer: its text names {parts}, and "
+                        f"{self.source} belongs to RESULT[{owner}]; write the one that is meant"
+                    )
         except _AbsentError as error:
             return ModelRunError(f"{self._label} is not in this answer: {error}")
         return self._strings(value) if self.is_strings else self._tensor(value)
@@ -84,6 +101,26 @@ class _Output:
 
     def _unexpected(self, value: Any, expected: str) -> ModelRunError:
         return ModelRunError(f"{self._label} is {_described(value)} in this answer: expected {expected}")
+
+
+# The key or field at the top of the result that a leaf belongs to, None where it has none, and the leaf.
+_OwnedLeaf = tuple[str | None, Any]
+
+
+def _part_names(result: Any) -> Sequence[str]:
+    """Return the names of the parts at the top of a result: the keys of a dictionary, the fields of a NamedTuple."""
+    return list(map(str, result)) if isinstance(result, dict) else getattr(result, "_fields", ())
+
+
+def _owned_leaves(result: Any, expected: ResultType) -> Iterator[_OwnedLeaf]:
+    """Yield the leaves of a result in order, each with its owner."""
+    names = _part_names(result)
+    if not names:
+        yield from ((None, leaf) for leaf in _leaves(result, expected))
+        return
+    parts = result.items() if isinstance(result, dict) else enumerate(result)
+    for name, (segment, part) in zip(names, parts, strict=True):
+        yield from ((name, leaf) for leaf in _leaves(part, _part_type(expected, str(segment))))
 
 
 def _leaves(value: Any, expected: ResultType) -> Iterator[Any]:
@@ -108,7 +145,7 @@ def _part_type(whole: ResultType, segment: str) -> ResultType:
     return dict(whole.children).get(segment, UNKNOWN)
 
 
-def _at(leaves: Sequence[Any], name: OrdinalName) -> Any:
+def _at(leaves: Sequence[_OwnedLeaf], name: OrdinalName) -> _OwnedLeaf:
     if name.index < len(leaves):
         return leaves[name.index]
     raise _AbsentError(f"the number of outputs is {len(leaves)}, counted from 0")

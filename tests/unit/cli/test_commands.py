@@ -1,5 +1,6 @@
 """What the shell sees: usage, errors in one line, exit codes."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -114,6 +115,19 @@ def test_run_by_path_from_any_directory(directory: str) -> None:
     command = [sys.executable, str(TREE), "--help"]
     shown = subprocess.run(command, cwd=directory, check=True, capture_output=True, text=True, timeout=60)
     assert "serve" in shown.stdout
+
+
+def test_characters_that_the_terminal_lacks(tmp_path: Path) -> None:
+    (tmp_path / "mod\u00e8le.txt").write_text("text")
+    ran = subprocess.run(
+        [sys.executable, str(TREE), "inspect", str(tmp_path / "mod\u00e8le.txt")],
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")
+    assert "mod\\xe8le.txt is a text file" in ran.stdout
 
 
 def test_run_beside_modules_of_the_same_name(tmp_path: Path) -> None:

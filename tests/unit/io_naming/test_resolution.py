@@ -153,6 +153,7 @@ MASK = argument("mask", 2, has_default=True)
 POWER = argument("power", 1, ValueKind.OTHER, type="int", has_default=True)
 A, B, C = (entry("options", 0, key) for key in "abc")
 ANY = entry("options", 0, "<key>")
+ENTRY_OF_1 = entry("options", 1, "a")
 
 
 class TestArguments:
@@ -192,6 +193,28 @@ class TestArguments:
     def test_keys(self, declared: list[str], leaves: list[Leaf], expected: list[str]) -> None:
         assert inputs(declared, *leaves) == [f"KWARGS[options][{key}]" for key in expected]
 
+    @pytest.mark.parametrize(
+        ("declared", "expected"),
+        [
+            (["a__0", "options[a]"], ["a", "options][a"]),  # text and index agree on the argument
+            (["ARGS[0]", "a__1"], ["a", "options][a"]),  # and here on the entry
+            (["INPUT__0", "options[a]"], ["a", "options][a"]),
+        ],
+    )
+    def test_key_named_like_an_argument(self, declared: list[str], expected: list[str]) -> None:
+        leaves = [argument("a", 0), entry("options", 1, "a")]
+        assert inputs(declared, *leaves) == [f"KWARGS[{name}]" for name in expected]
+
+    @pytest.mark.parametrize(
+        ("declared", "leaves", "expected"),
+        [
+            (["INPUT__1", "INPUT__0"], [argument("INPUT", 0), Y], ["y", "INPUT"]),
+            (["INPUT__0", "INPUT"], [X, entry("options", 1, "INPUT")], ["x", "options][INPUT"]),
+        ],
+    )
+    def test_ordinal_beside_its_text(self, declared: list[str], leaves: list[Leaf], expected: list[str]) -> None:
+        assert inputs(declared, *leaves) == [f"KWARGS[{name}]" for name in expected]
+
     def test_arguments_beside_a_dictionary(self) -> None:
         options = [entry("options", 1, key) for key in "ab"]
         assert inputs(["x__0", "a__1", "b__2"], X, *options) == [
@@ -216,6 +239,11 @@ class TestArguments:
             (["x", "z__2", "y"], [X, Y], "'z__2' is out of range: the number of inputs is 2, counted from 0"),
             (["x", "y__0"], [X, Y], "'y__0' contradicts itself: 'y' is y (INPUT__1), and index 0 is x (INPUT__0)"),
             (["y", "x__7"], [X, Y], "'x__7' contradicts itself: 'x' is x (INPUT__0), and index 7 is out of range"),
+            (
+                ["x__1"],
+                [X, ENTRY_OF_1],
+                "'x__1' contradicts itself: 'x' is x (INPUT__0), and index 1 is options; write",
+            ),
             (["x[0]", "y"], [X, Y], "unknown input 'x[0]': x is a leaf"),
             (["x]", "y"], [X, Y], "unknown input 'x]'"),
             (["ARGS[2]", "y"], [X, Y], "unknown input 'ARGS[2]': ARGS has [0], [1]"),
@@ -324,6 +352,7 @@ class TestResults:
             (["RESULT[second]", "first__0"], NAMED, ["RESULT[1]", "RESULT[0]"]),
             (["labels", "boxes__0"], KEYED, ["RESULT[labels]", "RESULT[boxes]"]),
             (["RESULT[labels]", "n__0"], KEYED, ["RESULT[labels]", "RESULT[boxes]"]),
+            (["OUTPUT__1"], (part("OUTPUT", index=0, owner="OUTPUT"), part("b", index=1, owner="b")), ["RESULT[b]"]),
         ],
     )
     def test_known(self, declared: list[str], leaves: Sequence[Leaf], expected: list[str]) -> None:

@@ -26,9 +26,9 @@ def by_path(*segments: str, name: str | None = None, kind: ValueKind = ValueKind
     return Leaf(LeafNames(path, (name or str(path),)), kind)
 
 
-def by_index(index: int, kind: ValueKind = ValueKind.TENSOR) -> Leaf:
-    """Make an output that the config declares as `any__<index>`."""
-    return Leaf(LeafNames(LeafPath("RESULT"), (f"any__{index}",), index), kind, is_by_index=True)
+def by_index(index: int, kind: ValueKind = ValueKind.TENSOR, *, text: str = "any") -> Leaf:
+    """Make an output that the config declares as `<text>__<index>`."""
+    return Leaf(LeafNames(LeafPath("RESULT"), (f"{text}__{index}",), index), kind, is_by_index=True)
 
 
 def read(result: Any, *leaves: Leaf, type_: ResultType = UNKNOWN) -> list[Any]:
@@ -61,6 +61,45 @@ def test_index_counts_the_leaves_of_the_answer() -> None:
     x, y, strings, nothing, seven = read(result, by_index(0), by_index(1), words, by_index(3), by_index(4))
     assert (x, y, strings, nothing) == (X, Y, ["p", "q"], None)
     assert torch.equal(seven, torch.tensor(7))
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "index", "expected"),
+    [
+        ({"boxes": X, "labels": Y}, "labels", 1, Y),
+        ({"labels": Y}, "labels", 0, Y),
+        ({"boxes": X, "labels": Y}, "any", 0, X),
+        ({"OUTPUT": X, "labels": Y}, "OUTPUT", 1, Y),
+        (Pair([X, Y], Z), "first", 1, Y),
+    ],
+)
+def test_index_text_agrees(result: Any, text: str, index: int, expected: torch.Tensor) -> None:
+    assert read_one(result, by_index(index, text=text)) is expected
+
+
+@pytest.mark.parametrize(
+    ("result", "text", "index", "owner"),
+    [
+        ({"boxes": X, "labels": Y}, "labels", 0, "boxes"),
+        ({1: X, 0: Y}, "0", 0, "1"),
+        (Pair([X, Y], Z), "second", 1, "first"),
+        (Pair([], Z), "first", 0, "second"),
+    ],
+)
+def test_index_text_contradicts(result: Any, text: str, index: int, owner: str) -> None:
+    error = read_one(result, by_index(index, text=text))
+    assert isinstance(error, ModelRunError)
+    assert str(error) == (
+        f"output '{text}__{index}' contradicts itself in this answer: its text names RESULT[{text}], and "
+        f"OUTPUT__{index} belongs to RESULT[{owner}]; write the one that is meant"
+    )
+
+
+def test_index_contradicts_key_that_ends_in_one() -> None:
+    error = read_one({"out__1": X, "out__0": Y}, by_index(0, text="out"))
+    assert isinstance(error, ModelRunError)
+    assert "its text names RESULT[out__0], and OUTPUT__0 belongs to RESULT[out__1]" in str(error)
+    assert read_one({"out__0": X, "out__1": Y}, by_index(1, text="out")) is Y
 
 
 @pytest.mark.parametrize(("type_", "index"), [(STRINGS, 1), (UNKNOWN, 0)])
