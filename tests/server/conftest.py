@@ -148,6 +148,14 @@ def connect(server: Server, protocol: str) -> Client:
     return Client(library, library.InferenceServerClient(url))
 
 
+@pytest.fixture(scope="module", params=["http", "grpc"])
+def client(server: Server, request: pytest.FixtureRequest) -> Iterator[Client]:
+    """A client of each protocol for the module's server; a stopping tritonserver waits for open HTTP connections."""
+    connected = connect(server, request.param)
+    with connected.connection:
+        yield connected
+
+
 Answer = dict[str, Any] | str  # the outputs, or the text of the error
 
 

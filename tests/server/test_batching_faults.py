@@ -23,7 +23,6 @@ from triton_pytorch.tests.server.conftest import (
     write_model,
 )
 
-PROTOCOLS = ["http", "grpc"]
 CLIENTS = 4
 UNDER_LOAD = {"preferred_batch_size": [CLIENTS], "max_queue_delay_microseconds": 50_000}
 VECTOR, RESULT = [tensor_config("INPUT__0", dims=(3,))], [tensor_config("OUTPUT__0", dims=(3,))]
@@ -56,11 +55,6 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     write_model(repository, "slow_unbatched", packages["slow"], *rows)
     write_model(repository, "slow_merged", packages["slow"], VECTOR, RESULT, max_batch_size=4, dynamic_batching={})
     return start_server(repository)
-
-
-@pytest.fixture(scope="module", params=PROTOCOLS)
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return connect(server, request.param)
 
 
 def refusal(client: Client, model: str, x: torch.Tensor, output: str) -> str:

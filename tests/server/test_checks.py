@@ -9,7 +9,7 @@ import torch
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.configs import as_pbtxt, model_config, tensor_config
 from triton_pytorch.tests.assets.packages import package_paths
-from triton_pytorch.tests.server.conftest import Client, StartServer, connect, load_errors, write_model
+from triton_pytorch.tests.server.conftest import Client, StartServer, load_errors, write_model
 
 FP16, INT64 = torch.float16, torch.int64
 
@@ -77,11 +77,6 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     (repository / "no_such_file" / "1" / "Größe.txt").touch()
     (repository / "no_such_file" / "config.pbtxt").write_text(missing, encoding="utf-8")
     return start_server(repository)
-
-
-@pytest.fixture(scope="module", params=["http", "grpc"])
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return connect(server, request.param)
 
 
 def test_load_errors(server: Server, client: Client) -> None:

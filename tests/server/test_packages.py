@@ -12,7 +12,7 @@ from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.archives import rewritten
 from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
 from triton_pytorch.tests.assets.packages import package_paths
-from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, connect, write_model
+from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, write_model
 
 INPUTS, OUTPUTS = list(INPUT_PATHS), list(OUTPUT_PATHS)
 MIXED = (
@@ -80,11 +80,6 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
         default_model_filename="modèle.pt2",
     )
     return start_server(repository)
-
-
-@pytest.fixture(scope="module", params=["http", "grpc"])
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return connect(server, request.param)
 
 
 @pytest.mark.parametrize(

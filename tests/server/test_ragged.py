@@ -51,7 +51,8 @@ def test_requests_of_any_length(server: Server) -> None:
     def ask(number: int) -> None:
         client = connect(server, "http" if number % 2 else "grpc")
         values = torch.arange(float(lengths[number])).reshape(1, -1) + 1000 * number
-        answer = client.infer("ragged", {VALUES: values, "KWARGS[scale]": torch.tensor([[2.0]])})
+        with client.connection:
+            answer = client.infer("ragged", {VALUES: values, "KWARGS[scale]": torch.tensor([[2.0]])})
         assert answer["RESULT[sums]"].tolist() == [[float(values.double().sum() * 2)]]
         assert answer["RESULT[lengths]"].tolist() == [[lengths[number]]]
         assert answer["RESULT[doubled]"].tolist() == (2 * values).tolist()

@@ -14,7 +14,6 @@ from triton_pytorch.tests.server.conftest import (
     Client,
     StartServer,
     assert_equal,
-    connect,
     infer_at_once,
     load_errors,
     merging,
@@ -117,11 +116,6 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
             (directory / "model.py").symlink_to(ROOT / "model.py")
     write_script(repository, "no_such_gpu", archives / "strings.pt", ["words"], ["RESULT[0]"], instance_group=GPU)
     return start_server(repository)
-
-
-@pytest.fixture(scope="module", params=["http", "grpc"])
-def client(server: Server, request: pytest.FixtureRequest) -> Client:
-    return connect(server, request.param)
 
 
 def test_all_models_load_except_one_on_a_missing_gpu(server: Server) -> None:
