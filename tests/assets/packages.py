@@ -485,16 +485,6 @@ def ragged(path: Path) -> None:
 
 
 @builder
-def rows_in_pairs(path: Path) -> None:
-    """Right for an even number of rows; a `view` drops the last of an odd one, which the package does not state."""
-    import torch
-
-    model = module(lambda self, x: ((x.view(-1, 4) * self.factors).view(-1, 2), x + 1))
-    model.register_buffer("factors", torch.tensor([2.0, 3.0, 2.0, 3.0]))
-    compile_to(path, model, (torch.randn(6, 2),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
-
-
-@builder
 def table_rows(path: Path) -> None:
     """Writes to its first input, then reads rows of a small table; an index out of range raises, as in looks_up."""
     import torch
@@ -552,16 +542,6 @@ def strided_outputs(path: Path) -> None:
     batch, length = torch.export.Dim("batch"), torch.export.Dim("length", max=100)
     example = torch.randn(2, 5, 3), torch.randn(2, 4)
     compile_to(path, model, example, dynamic_shapes=({0: batch, 1: length}, {0: batch}))
-
-
-@builder
-def two_rows_at_most(path: Path) -> None:
-    """Adds a zero for each row, from a table that holds two: a third row raises, as an index does in looks_up."""
-    import torch
-
-    model = module(lambda self, x: x + self.zeros[torch.arange(x.shape[0])].unsqueeze(1))
-    model.register_buffer("zeros", torch.zeros(2))
-    compile_to(path, model, (torch.randn(2, 3),), dynamic_shapes=({0: torch.export.Dim.AUTO},))
 
 
 @builder

@@ -37,11 +37,6 @@ def values(*shape: int, number: int, kind: int = 0) -> torch.Tensor:
 # How the nested example is served; Triton merges requests under some of these.
 NESTED: dict[str, dict[str, Any]] = {
     "merged": {"max_batch_size": 64, "dynamic_batching": {"max_queue_delay_microseconds": 2000}},
-    "preferred": {
-        "max_batch_size": 8,
-        "dynamic_batching": {"preferred_batch_size": [4, 8], "max_queue_delay_microseconds": 100_000},
-    },
-    "without_delay": {"max_batch_size": 8, "dynamic_batching": {}},
     "alone": {"max_batch_size": 8},
     "unbatched": {"max_batch_size": 0},
 }
@@ -173,10 +168,7 @@ def test_other_ways_of_batching(server: Server, model: str) -> None:
     counted = statistics(server, model, 2 * len(requests))
     rows = sum(row_counts) if NESTED[model]["max_batch_size"] else len(requests)  # without batching, Triton knows none
     assert (counted.successes, counted.failures, counted.rows) == (2 * len(requests), 0, 2 * rows)
-    if model == "preferred":
-        assert counted.executions < 2 * len(requests)
-    elif model != "without_delay":
-        assert counted.executions == 2 * len(requests)
+    assert counted.executions == 2 * len(requests)
 
 
 @pytest.mark.parametrize("name", BATCHED)

@@ -36,21 +36,15 @@ def waiting_for(rows: int, max_batch_size: int) -> dict[str, Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["reduces_the_batch", "rows_in_pairs", "table_rows", "two_rows_at_most", "slow"])
+    packages = package_paths(["reduces_the_batch", "table_rows", "slow"])
     under_load: dict[str, Any] = {"max_batch_size": 4 * CLIENTS, "dynamic_batching": UNDER_LOAD}
     reduced = [tensor_config(f"OUTPUT__{i}", dims=(-1,) if i == 1 else (3,)) for i in range(3)]
     write_model(repository, "reduces_the_batch", packages["reduces_the_batch"], VECTOR, reduced, **under_load)
-    pairs = [[tensor_config(f"{io}__{i}", dims=(2,)) for i in range(n)] for io, n in (("INPUT", 1), ("OUTPUT", 2))]
-    delayed = {"preferred_batch_size": [9], "max_queue_delay_microseconds": 50_000}
-    write_model(
-        repository, "rows_in_pairs", packages["rows_in_pairs"], *pairs, max_batch_size=16, dynamic_batching=delayed
-    )
     looked_up = (
         [*VECTOR, tensor_config("INPUT__1", torch.int64, (2,))],
         [*RESULT, tensor_config("OUTPUT__1", dims=(2,))],
     )
     write_model(repository, "table_rows", packages["table_rows"], *looked_up, **waiting_for(8, 32))
-    write_model(repository, "two_rows_at_most", packages["two_rows_at_most"], VECTOR, RESULT, **waiting_for(4, 8))
     rows = [[tensor_config(name, dims=(-1, 3))] for name in ("INPUT__0", "OUTPUT__0")]
     write_model(repository, "slow_unbatched", packages["slow"], *rows)
     write_model(repository, "slow_merged", packages["slow"], VECTOR, RESULT, max_batch_size=4, dynamic_batching={})
@@ -101,30 +95,6 @@ def test_reduction_over_merged_requests_is_that_of_each_request(server: Server) 
     assert re.search(r"\d rows went in and 1 row came out of one call for \d requests; ", logged[0])
 
 
-def in_pairs(rows: int) -> tuple[torch.Tensor, torch.Tensor]:
-    x = torch.arange(2.0 * rows).reshape(rows, 2) + 100 * rows
-    return x, x * torch.tensor([2.0, 3.0])
-
-
-def test_view_that_drops_the_last_row(client: Client) -> None:
-    for rows in (5, 7, 5):
-        message = refusal(client, "rows_in_pairs", in_pairs(rows)[0], "OUTPUT__0")
-        assert rows_in_and_out(message, "rows_in_pairs", "OUTPUT__0") == (rows, rows - 1)
-    x, expected = in_pairs(4)
-    answer = client.infer("rows_in_pairs", {"INPUT__0": x})
-    assert torch.equal(answer["OUTPUT__0"], expected)
-    assert torch.equal(answer["OUTPUT__1"], x + 1)
-
-
-def test_complete_rows_beside_incomplete_ones(server: Server) -> None:
-    (x, expected), (odd, _) = in_pairs(4), in_pairs(5)
-    for _ in range(3):
-        even, refused = infer_at_once(server, "rows_in_pairs", [{"INPUT__0": x}, {"INPUT__0": odd}], ["OUTPUT__0"])
-        assert isinstance(even, dict), even
-        assert torch.equal(even["OUTPUT__0"], expected)
-        assert rows_in_and_out(refused, "rows_in_pairs", "OUTPUT__0") == (5, 4)
-
-
 TABLE = torch.arange(20.0).reshape(10, 2)
 
 
@@ -155,17 +125,6 @@ def test_bad_request_fails_alone(server: Server, bad: set[int]) -> None:
     # Triton's Python backend counts a request that was answered with an error as a success (server#7713).
     assert after.successes + after.failures == sent
     assert (after.rows - before.rows, after.executions - before.executions) == (8, 1)
-
-
-def test_model_that_fails_on_many_rows_only(server: Server) -> None:
-    for number in range(3):
-        xs = [torch.arange(3.0).reshape(1, 3) + 10 * (4 * number + i) for i in range(4)]
-        for x, answer in zip(xs, infer_at_once(server, "two_rows_at_most", [{"INPUT__0": x} for x in xs]), strict=True):
-            assert isinstance(answer, dict), answer
-            assert torch.equal(answer["OUTPUT__0"], x)
-    reason = "model 'two_rows_at_most': the model failed on a batch of 4 rows (index out of bounds"
-    assert server.log.count(reason) == 1
-    assert "model 'table_rows': the model failed on a batch of " not in server.log
 
 
 class SentRequest:

@@ -40,28 +40,23 @@ def shuffled(names: list[str]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", "all_dtypes", "looks_up", "scalars", "weights_beside_the_library"])
+    packages = package_paths(["nested", "all_dtypes", "scalars", "weights_beside_the_library"])
 
     def nested(name: str, inputs: list[str], outputs: list[str], **config: Any) -> Path:
         entries = shuffled(inputs), shuffled(outputs)
         return write_model(repository, name, packages["nested"], *entries, max_batch_size=64, **config)
 
     nested("by_path", INPUTS, OUTPUTS)
-    nested("mixed", *MIXED)
     (nested("by_ordinal", list(INPUT_ORDINALS), list(OUTPUT_ORDINALS), backend="python") / "model.py").symlink_to(
         ROOT / "model.py"
     )
-    shim = nested("by_shim", INPUTS, OUTPUTS, backend="python") / "model.py"
-    shim.write_text(SHIM, encoding="utf-8")
-    among_strays = nested("among_strays", INPUTS, OUTPUTS, backend="python") / "model.py"
+    among_strays = nested("among_strays", *MIXED, backend="python") / "model.py"
     among_strays.write_text(strays(tmp_path_factory.mktemp("site-packages")) + SHIM, encoding="utf-8")
     dtypes = [
         [tensor_config(f"{root}[{name}]", dtype, (4,)) for name, dtype in DTYPES.items()]
         for root in ("ARGS[0]", "RESULT")
     ]
     write_model(repository, "all_dtypes", packages["all_dtypes"], *dtypes, max_batch_size=8)
-    index, vector = [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")]
-    write_model(repository, "looks_up", packages["looks_up"], index, vector)
     odd = [tensor_config(f"RESULT[{i}]", dims=(-1, -1) if i == 2 else (-1,)) for i in range(4)]
     for name, parameters in (("scalars", {}), ("with_empty", {"ALLOW_EMPTY_INPUTS": "true"})):
         write_model(repository, name, packages["scalars"], [tensor_config("INPUT__0")], odd, parameters=parameters)
@@ -87,9 +82,7 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     [
         ("by_path", INPUTS, OUTPUTS),
         ("by_ordinal", list(INPUT_ORDINALS), list(OUTPUT_ORDINALS)),
-        ("by_shim", INPUTS, OUTPUTS),
-        ("among_strays", INPUTS, OUTPUTS),
-        ("mixed", *MIXED),
+        ("among_strays", *MIXED),
     ],
 )
 def test_the_example_of_the_specification(client: Client, model: str, inputs: list[str], outputs: list[str]) -> None:
@@ -134,14 +127,6 @@ def test_empty_input_without_the_parameter(client: Client) -> None:
         "ALLOW_EMPTY_INPUTS if it is made for empty ones"
     )
     assert client.infer("scalars", {"INPUT__0": torch.ones(1)})["RESULT[0]"].tolist() == [1.0]
-
-
-def test_failing_request(client: Client) -> None:
-    message = client.failure("looks_up", {"INPUT__0": torch.tensor([3, 400])})
-    assert message.startswith("model 'looks_up': ")
-    assert "\n" not in message
-    answer = client.infer("looks_up", {"INPUT__0": torch.tensor([3, 4])})
-    assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
 
 
 def test_names_that_are_not_ascii(client: Client) -> None:
