@@ -23,8 +23,11 @@ _DTYPES: dict[type, torch.dtype] = {
 }
 
 
-class _AbsentError(Exception):
-    """A part of a result that is not there; the text says what is there."""
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """A part of a result that is not there; `reason` says what is there."""
+
+    reason: str
 
 
 class ResultReader:
@@ -63,10 +66,9 @@ class _Output:
 
     def read(self, result: Any, leaves: Sequence[Any]) -> Output:
         """Return this output of a result; its leaves are needed only where the output has no path."""
-        try:
-            value = _at_path(result, self.source) if isinstance(self.source, LeafPath) else _at(leaves, self.source)
-        except _AbsentError as error:
-            return ModelRunError(f"{self._label} is not in this answer: {error}")
+        value = _at_path(result, self.source) if isinstance(self.source, LeafPath) else _at(leaves, self.source)
+        if isinstance(value, _Absent):
+            return ModelRunError(f"{self._label} is not in this answer: {value.reason}")
         return self._strings(value) if self.is_strings else self._tensor(value)
 
     def _tensor(self, value: Any) -> Output:
@@ -111,16 +113,16 @@ def _part_type(whole: ResultType, segment: str) -> ResultType:
 def _at(leaves: Sequence[Any], name: OrdinalName) -> Any:
     if name.index < len(leaves):
         return leaves[name.index]
-    raise _AbsentError(f"the number of outputs is {len(leaves)}, counted from 0")
+    return _Absent(f"the number of outputs is {len(leaves)}, counted from 0")
 
 
 def _at_path(result: Any, path: LeafPath) -> Any:
     value = result
     for depth, segment in enumerate(path.segments):
-        try:
-            value = _part(value, segment)
-        except _AbsentError as error:
-            raise _AbsentError(f"{LeafPath(path.root, path.segments[:depth])} {error}") from error
+        part = _part(value, segment)
+        if isinstance(part, _Absent):
+            return _Absent(f"{LeafPath(path.root, path.segments[:depth])} {part.reason}")
+        value = part
     return value
 
 
@@ -135,7 +137,7 @@ def _part(whole: Any, segment: str) -> Any:
         index = int(segment)
         if index < len(whole) and not _is_strings(whole, or_empty=False):
             return whole[index]
-    raise _AbsentError(f"is {_described(whole)}")
+    return _Absent(f"is {_described(whole)}")
 
 
 def _is_strings(value: Any, *, or_empty: bool) -> bool:
