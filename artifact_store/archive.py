@@ -1,9 +1,9 @@
 """A model archive (zip) as it is read: checked for damage and for entries that would leave their directory."""
 
-import stat
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,7 +14,6 @@ from typing import BinaryIO
 from triton_pytorch.model_config.errors import ArtifactError, ArtifactMissingError
 
 _CHUNK_BYTES = 1 << 20
-_ENCRYPTED = 0x1  # bit of the general purpose flags (APPNOTE 4.4.4)
 # What zipfile raises on bytes that are not an archive, or not one any more (found by fuzzing), besides OSError.
 _DAMAGE = (
     zipfile.BadZipFile,
@@ -54,20 +53,8 @@ class Archive:
                 raise zipfile.BadZipFile(f"{length} bytes where the listing says {file.file_size}")
 
 
-@contextmanager
-def open_archive(path: Path) -> Iterator[Archive]:
-    """Open a file that has to be an archive.
-
-    Raises ArtifactMissingError where there is no file, and ArtifactError where the file cannot be read, is not a zip
-    archive, or has an entry that is refused: one that points outside, is not a plain file or directory, is there
-    twice, is encrypted, or compressed as torch does not read it.
-    """
-    with open_file(path) as file:
-        yield read_archive(path, file)
-
-
 def open_file(path: Path) -> BinaryIO:
-    """Open a file that may be a model; raises ArtifactError and ArtifactMissingError as `open_archive` does."""
+    """Open a file that may be a model; raises ArtifactMissingError, and ArtifactError where it cannot be read."""
     with _damage_named(f"'{path}'"):
         if not path.exists():
             raise ArtifactMissingError(f"'{path}' does not exist")
@@ -83,11 +70,14 @@ def is_archive(path: Path, file: BinaryIO) -> bool:
 
 
 def read_archive(path: Path, file: BinaryIO) -> Archive:
-    """Read the listing of an archive that is open as `file`; raises ArtifactError as `open_archive` does."""
+    """Read the listing of an archive that is open as `file`.
+
+    Raises ArtifactError where it is damaged, or has an entry that points outside or is there twice.
+    """
     with _damage_named(f"'{path}'"):
         archive = zipfile.ZipFile(file)
     members = archive.infolist()
-    _check_members(path, members)
+    _check_names(path, [member.filename for member in members])
     files = tuple(member for member in members if not member.is_dir())
     size = sum(member.file_size for member in files)
     return Archive(path, _address(members), files, size, file.fileno(), archive)
@@ -104,29 +94,12 @@ def _damage_named(where: str) -> Iterator[None]:
         raise ArtifactError(f"{where} is damaged or not a zip archive ({reason}); copy or export it again") from error
 
 
-def _check_members(path: Path, members: Sequence[zipfile.ZipInfo]) -> None:
-    names: set[str] = set()
-    for member in members:
-        objection = "is there twice" if member.filename in names else _objection(member)
-        if objection is not None:
-            raise ArtifactError(f"entry {member.filename!r} of '{path}' {objection}; such archives are refused")
-        names.add(member.filename)
-
-
-def _objection(member: zipfile.ZipInfo) -> str | None:
-    parts = member.filename.removesuffix("/").split("/")
-    expected_type = stat.S_IFDIR if member.filename.endswith("/") else stat.S_IFREG
-    file_type = stat.S_IFMT(member.external_attr >> 16)  # 0 where the writer did not say, as torch does
-    objections = (
-        (not {"", ".", ".."}.isdisjoint(parts), "is not a plain relative path"),
-        (file_type not in (0, expected_type), "is neither a plain file nor a directory"),
-        (member.flag_bits & _ENCRYPTED, "is encrypted"),
-        (
-            member.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED),
-            f"is compressed by method {member.compress_type}, not stored (0) or deflated (8)",
-        ),
-    )
-    return next((text for applies, text in objections if applies), None)
+def _check_names(path: Path, names: Sequence[str]) -> None:
+    outside = [name for name in names if not {"", ".", ".."}.isdisjoint(name.removesuffix("/").split("/"))]
+    repeated = [name for name, count in Counter(names).items() if count > 1]
+    for found, objection in ((outside, "is not a plain relative path"), (repeated, "is there twice")):
+        if found:
+            raise ArtifactError(f"entry {found[0]!r} of '{path}' {objection}; such archives are refused")
 
 
 def _address(members: Sequence[zipfile.ZipInfo]) -> str:

@@ -34,7 +34,6 @@ class Entry:
     """An unpacked archive, there for all to read until the last of its users has released it."""
 
     path: Path
-    address: str
     _lock: ExitStack
 
     def release(self) -> None:
@@ -60,7 +59,7 @@ class Store:
             for _ in range(_ATTEMPTS):
                 lock = _lock(path, fcntl.LOCK_SH) or self._unpack_aside(archive, path)
                 if lock is not None:
-                    return Entry(path, archive.address, lock)
+                    return Entry(path, lock)
         raise StoreError(
             f"the store {self._root} does not keep {archive.path}: unpacked {_ATTEMPTS} times, it was removed by "
             "other processes each time"

@@ -1,6 +1,7 @@
 """A config bound to the signature of its model: the one place where names, types and shapes are decided."""
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
@@ -13,6 +14,8 @@ from triton_pytorch.contract.value_checks import SENDABLE, input_value_errors, o
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.resolution import NameTable, Target
+from triton_pytorch.io_naming.unknown_names import inventory
+from triton_pytorch.model_config.batch_tensors import BatchInput
 from triton_pytorch.model_config.configuration import ModelConfig
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ConfigError, NamingError
@@ -39,33 +42,17 @@ def bind(config: ModelConfig, signature: Signature) -> Plan:
     for tensor, bound in zip(config.outputs, outputs.bound, strict=True):
         if bound is not None:
             errors += output_value_errors(tensor, bound.leaf, is_batched=config.max_batch_size > 0)
-    if naming_errors := [*inputs.errors, *outputs.errors]:
+    naming_errors = [*inputs.errors, *outputs.errors]
+    if naming_errors or errors:
         raise (ConfigError if errors else NamingError)(joined([*naming_errors, *errors]))
-    if errors:
-        raise ConfigError(joined(errors))
     warnings = [warning for tensor, leaf, _ in taken for warning in input_warnings(tensor, leaf, config.max_batch_size)]
-    planned = dict(zip([tensor.name for tensor in declared], inputs.planned, strict=True))
-    sources = {batch_output.target: planned[batch_output.source].position for batch_output in config.batch_outputs}
+    by_name = dict(zip([tensor.name for tensor in declared], inputs.planned, strict=True))
     return Plan(
         model_name=config.name,
         max_batch_size=config.max_batch_size,
-        inputs=tuple(
-            PlannedInput(tensor, planned[tensor.name].planned, planned[tensor.name].position, is_scalar(tensor, leaf))
-            for tensor, leaf, _ in taken
-            if tensor.kind is None
-        ),
-        batch_inputs=tuple(
-            PlannedBatchInput(
-                made, planned[made.name].planned, planned[made.name].position, planned[made.source].position
-            )
-            for made in config.batch_inputs
-        ),
-        outputs=tuple(
-            PlannedOutput(
-                tensor.name, tensor.data_type, tensor.model_dims, it.planned, it.position, sources.get(tensor.name)
-            )
-            for tensor, it in zip(config.outputs, outputs.planned, strict=True)
-        ),
+        inputs=tuple(_planned_input(tensor, by_name[tensor.name]) for tensor in declared if tensor.kind is None),
+        batch_inputs=tuple(_planned_batch_input(batch_input, by_name) for batch_input in config.batch_inputs),
+        outputs=tuple(_planned_outputs(config, outputs.planned, by_name)),
         leaves=PlannedLeaves(inputs.leaves, outputs.leaves),
         request_rules=rules.request_rules,
         call_rules=rules.call_rules,
@@ -109,9 +96,10 @@ def _bind_names(direction: Direction, declared: Sequence[tuple[str, DataType]], 
     is_input = direction is Direction.INPUT
     leaves = signature.inputs if is_input else signature.outputs
     sendable = [position for position, leaf in enumerate(leaves) if leaf.kind is not ValueKind.OTHER]
+    names = [leaf.names for leaf in leaves]
     table = NameTable(
         direction,
-        [leaf.names for leaf in leaves],
+        names,
         opaque={position for position, leaf in enumerate(leaves) if leaf.kind is ValueKind.UNKNOWN},
         has_more=signature.has_open_result and not is_input,
         in_order=sendable if signature.follows_config_order else None,
@@ -123,7 +111,7 @@ def _bind_names(direction: Direction, declared: Sequence[tuple[str, DataType]], 
         None if target is None else _bound(leaves, target, name, data_type, position)
         for (name, data_type), target, position in zip(declared, resolution.targets, positions, strict=True)
     )
-    return _Names(tuple(bound), (*errors, table.inventory()) if errors else (), resolution.warnings)
+    return _Names(tuple(bound), (*errors, inventory(direction, names)) if errors else (), resolution.warnings)
 
 
 def _positions(targets: Sequence[Target | None]) -> list[int]:
@@ -131,8 +119,7 @@ def _positions(targets: Sequence[Target | None]) -> list[int]:
 
     What only the answer can tell comes last.
     """
-    last = max((target.position or 0 for target in targets if target is not None), default=0) + 1
-    places = [last if target is None or target.position is None else target.position for target in targets]
+    places = [math.inf if target is None or target.position is None else target.position for target in targets]
     order = sorted(range(len(targets)), key=places.__getitem__)
     return [order.index(number) for number in range(len(order))]
 
@@ -149,6 +136,24 @@ def _bound(leaves: Sequence[Leaf], target: Target, name: str, data_type: DataTyp
     others = tuple(other for other in leaf.names.names if other != name)
     names = replace(leaf.names, path=target.path, names=(name, *others))
     return _Bound(leaf, replace(leaf, names=names, kind=kind), position)
+
+
+def _planned_input(tensor: DeclaredInput, bound: _Bound) -> PlannedInput:
+    return PlannedInput(tensor, bound.planned, bound.position, is_scalar(tensor, bound.leaf))
+
+
+def _planned_batch_input(batch_input: BatchInput, inputs: Mapping[str, _Bound]) -> PlannedBatchInput:
+    bound, source = inputs[batch_input.name], inputs[batch_input.source]
+    return PlannedBatchInput(batch_input, bound.planned, bound.position, source.position)
+
+
+def _planned_outputs(
+    config: ModelConfig, bound: Sequence[_Bound], inputs: Mapping[str, _Bound]
+) -> Iterator[PlannedOutput]:
+    sources = {batch_output.target: inputs[batch_output.source].position for batch_output in config.batch_outputs}
+    for tensor, it in zip(config.outputs, bound, strict=True):
+        source = sources.get(tensor.name)
+        yield PlannedOutput(tensor.name, tensor.data_type, tensor.model_dims, it.planned, it.position, source)
 
 
 def _missing_inputs(leaves: Sequence[Leaf], targets: Sequence[Target | None]) -> Iterator[str]:

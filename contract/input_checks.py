@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
-from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.datatypes import DataType, data_type_of
 from triton_pytorch.model_config.tensors import DYNAMIC
 
 
@@ -47,7 +47,7 @@ def input_warnings(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> 
 
 
 def _wrong_type(declared: DeclaredInput, dtype: str) -> str:
-    taken = next((data_type for data_type in DataType if data_type.torch_name == dtype), None)
+    taken = data_type_of(dtype)
     is_declared = f"input '{declared.name}' is declared {declared.data_type}"
     if taken is None:
         return f"{is_declared}, but the model takes {dtype}, which Triton lacks"

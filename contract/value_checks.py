@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Leaf, ValueKind
-from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.datatypes import DataType, data_type_of
 from triton_pytorch.model_config.tensors import TensorConfig
 
 SENDABLE = "Tensor, Optional[Tensor], List[str] or Dict[str, Tensor]"
@@ -45,17 +45,12 @@ def output_value_errors(declared: TensorConfig, leaf: Leaf, *, is_batched: bool)
         yield f"{returned}: {_number_remedy(leaf)}"
 
 
-def data_type_of(leaf: Leaf) -> DataType | None:
-    """Return Triton's name of a leaf's data type; None where it is unknown, or Triton has none (complex numbers)."""
-    return next((data_type for data_type in DataType if leaf.dtype and data_type.torch_name == leaf.dtype), None)
-
-
 def _type_of(leaf: Leaf) -> str:
-    return str(data_type_of(leaf) or "the data type of the tensor")
+    return str(data_type_of(leaf.dtype) or "the data type of the tensor")
 
 
 def _number_remedy(leaf: Leaf) -> str:
-    data_type = data_type_of(leaf)
+    data_type = data_type_of(leaf.dtype)
     return f"declare {data_type}" if data_type else "remove it, since Triton has no such type"
 
 

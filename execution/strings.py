@@ -11,16 +11,12 @@ from triton_pytorch.torch_runtime.tensors import from_dlpack
 
 
 class Strings(list[str]):
-    """The strings of a request, with as much of a tensor about them as reading and merging need."""
+    """The strings of a request, with the shape that request rules and grouping ask every input for."""
 
     @property
     def shape(self) -> tuple[int]:
         """How many there are."""
         return (len(self),)
-
-    def dim(self) -> int:
-        """Strings have one dimension, since torch has no tensors of them."""
-        return 1
 
 
 def read_strings(tensor: TritonTensor) -> Strings:

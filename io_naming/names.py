@@ -62,6 +62,7 @@ class LeafPath:
 
 # 18 digits are more than any model has tensors, and Python refuses to convert very long numbers.
 _ORDINAL = re.compile(r"(INPUT|OUTPUT)__(0|[1-9][0-9]{0,17})")
+_INDEXED = re.compile(r"([^\[\]]*)__([0-9]{1,18})")
 _PATH = re.compile(r"(ARGS(?=\[)|KWARGS(?=\[)|RESULT)((?:\[[^\[\]]*\])*)")
 _ROOTS = ("ARGS", "KWARGS", "RESULT")
 _EXPECTED = {
@@ -80,6 +81,12 @@ def parse_name(text: str) -> OrdinalName | LeafPath | None:
         if not any(map(forbidden_character, segments)):
             return LeafPath(cast("Root", path[1]), segments)
     return None
+
+
+def parse_indexed(text: str) -> tuple[str, int] | None:
+    """Read `<text>__<index>`; None where it has no such end, or is a path."""
+    indexed = _INDEXED.fullmatch(text)
+    return None if indexed is None else (indexed[1], int(indexed[2]))
 
 
 def misspelling(text: str, direction: Direction) -> str | None:

@@ -19,11 +19,10 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from triton_pytorch.io_naming.leaf_names import ANY_INDEX, ANY_KEY, LeafNames, match
-from triton_pytorch.io_naming.names import Direction, LeafPath, misspelling, respelled
-from triton_pytorch.model_config.suggestions import listed, nearest
+from triton_pytorch.io_naming.names import Direction, LeafPath, parse_indexed
+from triton_pytorch.io_naming.unknown_names import UnknownNames
+from triton_pytorch.model_config.suggestions import listed
 
-# 18 digits are more than any model has tensors, and Python refuses to convert very long numbers.
-_INDEXED = re.compile(r"([^\[\]]*)__([0-9]{1,18})")
 _UNKNOWN_NAMES_EXPLAINED = 8
 
 
@@ -79,6 +78,7 @@ class NameTable:
         for position, leaf in enumerate(leaves):
             for name in () if leaf.is_open else dict.fromkeys(leaf.names):
                 self._by_name.setdefault(name, []).append(position)
+        self._unknown = UnknownNames(direction, leaves, lambda name: isinstance(self._resolve_one(name), Target))
 
     def resolve(self, declared: Sequence[str]) -> Resolution:
         """Resolve the names of a config, given in its order."""
@@ -89,25 +89,19 @@ class NameTable:
         else:
             targets = [it if isinstance(it, Target) else None for it in found]
             pairs = zip(declared, found, strict=True)
-            errors = _shortened([it or self._unknown(name) for name, it in pairs if not isinstance(it, Target)])
+            errors = _shortened([it or self._unknown.plain(name) for name, it in pairs if not isinstance(it, Target)])
             warnings = []
         errors += _repeated(declared)
         errors += self._named_twice(declared, targets)
         return Resolution(tuple(targets), tuple(errors), tuple(warnings))
 
-    def inventory(self) -> str:
-        """Say which leaves the model has."""
-        labels = [leaf.label for leaf in self._leaves]
-        noun = self._direction.noun
-        return f"the {noun}s of the model are {listed(labels)}" if labels else f"the model has no {noun}s"
-
     def _resolve_one(self, name: str) -> Target | str | None:
         """Return the target of a name, or what is wrong with it, or None for one that means nothing."""
         exact = [self._target(position) for position in self._by_name.get(name, ())]
-        indexed = _INDEXED.fullmatch(name)
-        if not exact and indexed and (keyed := self._with_bare_key(indexed[1], int(indexed[2]))) is not None:
+        indexed = parse_indexed(name)
+        if not exact and indexed and (keyed := self._with_bare_key(*indexed)) is not None:
             return keyed
-        by_index = self._resolve_indexed(name, indexed[1], int(indexed[2])) if indexed else None
+        by_index = self._resolve_indexed(name, *indexed) if indexed else None
         targets = list(dict.fromkeys([*exact, *([by_index] if isinstance(by_index, Target) else [])]))
         if len(targets) > 1:
             return (
@@ -117,7 +111,7 @@ class NameTable:
             return targets[0]
         if by_index is not None:
             return by_index
-        return self._container(name) or self._resolve_open(name) or self._out_of_range(name) or self._wrong_path(name)
+        return self._unknown.container(name) or self._resolve_open(name) or self._unknown.wrong_form(name)
 
     def _resolve_indexed(self, name: str, text: str, index: int) -> Target | str | None:
         """Resolve `<text>__<index>`; None where there is no leaf of that index."""
@@ -169,28 +163,10 @@ class NameTable:
     def _label(self, target: Target) -> str:
         return f"index {target.index}" if target.position is None else self._leaves[target.position].label
 
-    def _container(self, name: str) -> str | None:
-        """Return the error on the name of what holds leaves: an argument that is a dictionary, a part of the result."""
-        indexed = _INDEXED.fullmatch(name)
-        below = [
-            leaf.label
-            for leaf in self._leaves
-            if any(known.startswith(f"{name}[") for known in leaf.names)
-            or (indexed is not None and self._means_dictionary(indexed[1], int(indexed[2]), leaf))
-        ]
-        if not below:
-            return None
-        return f"{name!r} is a container and not a tensor: expected one of its leaves, {listed(below)}"
-
-    def _means_dictionary(self, text: str, index: int, entry: LeafNames) -> bool:
-        """Return whether `<text>__<index>` means the argument of an entry, and not any key of it."""
-        is_key = entry.bare_key is not None and any(leaf.bare_key == ANY_KEY for leaf in self._leaves)
-        return entry.owner_index == index and (not is_key or text in (self._direction.value, entry.owner))
-
     def _resolve_open(self, name: str) -> Target | None:
         """Resolve a name that completes the path of an open leaf, or goes on below an opaque one."""
-        indexed = _INDEXED.fullmatch(name)
-        if indexed is not None and indexed[1] == self._direction.value:
+        indexed = parse_indexed(name)
+        if indexed is not None and indexed[0] == self._direction.value:
             return None  # an index that is too high, and not a key
         for position, leaf in enumerate(self._leaves):
             for known in leaf.names:
@@ -199,56 +175,6 @@ class NameTable:
                 if position in self._opaque and (below := _segments_below(known, name)):
                     return Target(position, LeafPath(leaf.path.root, (*leaf.path.segments, *below)))
         return None
-
-    def _out_of_range(self, name: str) -> str | None:
-        indexed = _INDEXED.fullmatch(name)
-        if indexed is None:
-            return None
-        count, noun = len(self._leaves), self._direction.noun
-        if self._direction is Direction.INPUT:  # the entries of a dictionary have no indices of their own
-            indices = [index for leaf in self._leaves for index in (leaf.index, leaf.owner_index) if index is not None]
-            count = max(indices, default=-1) + 1
-        return f"{name!r} is out of range: the number of {noun}s is {count}, counted from 0{self._suggestion(name)}"
-
-    def _wrong_path(self, name: str) -> str | None:
-        """Return the error on what looks like a path; None for a plain name."""
-        error = misspelling(name, self._direction)
-        if error is not None:
-            return f"{error}{self._suggestion(name)}"
-        if not any(mark in name for mark in "[]") and name != "RESULT":
-            return None
-        return f"unknown {self._direction.noun} {name!r}{self._what_is_there(name)}{self._suggestion(name)}"
-
-    def _what_is_there(self, name: str) -> str:
-        """Say where a path leaves the tree: at which leaf, or among which parts."""
-        prefix = name
-        while "[" in prefix:
-            prefix = prefix[: prefix.rindex("[")]
-            if prefix in self._by_name:
-                return f": {prefix} is a leaf"
-            parts = [
-                known[len(prefix) + 1 :].partition("]")[0]
-                for leaf in self._leaves
-                for known in leaf.names
-                if known.startswith(f"{prefix}[")
-            ]
-            if parts:
-                return f": {prefix} has {listed([f'[{part}]' for part in dict.fromkeys(parts)])}"
-        return ""
-
-    def _unknown(self, name: str) -> str:
-        return f"unknown {self._direction.noun} {name!r}{self._suggestion(name)}"
-
-    def _suggestion(self, name: str) -> str:
-        """Suggest by meaning before spelling: a slip put right, a leaf whose own word this is, the nearest name."""
-        known = [text for leaf in self._leaves for text in leaf.names if ANY_KEY not in text and ANY_INDEX not in text]
-        bare = respelled(name, self._direction)
-        if bare != name and isinstance(self._resolve_one(bare), Target):
-            return f"; did you mean '{bare}'?"
-        word = (indexed[1] if (indexed := _INDEXED.fullmatch(bare)) else bare).casefold()
-        meant = [leaf.names[0] for leaf in self._leaves if word in map(str.casefold, _words(leaf))]
-        likely = meant[0] if len(meant) == 1 else nearest(bare, known)
-        return f"; did you mean '{likely}'?" if likely is not None else ""
 
     def _follow_order(self, found: Sequence[Target | str | None]) -> bool:
         """Return whether rule 4 holds."""
@@ -302,14 +228,6 @@ def _segments_below(container: str, name: str) -> list[str]:
     if not name.startswith(f"{container}[") or not re.fullmatch(r"(\[[^\[\]]*\])+", name[len(container) :]):
         return []
     return re.findall(r"\[([^\[\]]*)\]", name[len(container) :])
-
-
-def _words(leaf: LeafNames) -> Iterator[str]:
-    """Yield what a leaf is called where names carry no path: its argument, its key, its field."""
-    if leaf.owner is not None:
-        yield leaf.owner
-    yield from (segment for segment in leaf.path.segments[-1:] if not segment.isdecimal())
-    yield from (name for name in leaf.names if "[" not in name)
 
 
 def _shortened(unknown: Sequence[str]) -> list[str]:

@@ -95,11 +95,6 @@ class Server:
         """`127.0.0.1:PORT` of the gRPC service, as tritonclient.grpc takes it."""
         return self._url("grpc")
 
-    @property
-    def metrics_url(self) -> str:
-        """`127.0.0.1:PORT` of the metrics service; the metrics are at its path `/metrics`."""
-        return self._url("metrics")
-
     def _url(self, name: str) -> str:
         return next(endpoint.url for endpoint in self.endpoints if endpoint.name == name)
 

@@ -23,8 +23,11 @@ _DTYPES: dict[type, torch.dtype] = {
 }
 
 
-class _AbsentError(Exception):
-    """A part of a result that is not there; the text says what is there."""
+@dataclass(frozen=True, slots=True)
+class _Absent:
+    """A part of a result that is not there; `reason` says what is there."""
+
+    reason: str
 
 
 class ResultReader:
@@ -70,20 +73,19 @@ class _Output:
 
     def read(self, result: Any, leaves: Sequence["_OwnedLeaf"]) -> Output:
         """Return this output of a result; its leaves are needed only where the output has no path."""
-        try:
-            if isinstance(self.source, LeafPath):
-                value = _at_path(result, self.source)
-            else:
-                owner, value = _at(leaves, self.source)
-                named = [name for name in _part_names(result) if name in self.words]
-                if named and named != [owner]:
-                    parts = listed([f"RESULT[{name}]" for name in named])
-                    return ModelRunError(
-                        f"output '{self.name}' contradicts itself in this answer: its text names {parts}, and "
-                        f"{self.source} belongs to RESULT[{owner}]; write the one that is meant"
-                    )
-        except _AbsentError as error:
-            return ModelRunError(f"{self._label} is not in this answer: {error}")
+        if isinstance(self.source, LeafPath):
+            value = _at_path(result, self.source)
+        else:
+            owner, value = _at(leaves, self.source)
+            named = [name for name in _part_names(result) if name in self.words]
+            if named and named != [owner] and not isinstance(value, _Absent):
+                parts = listed([f"RESULT[{name}]" for name in named])
+                return ModelRunError(
+                    f"output '{self.name}' contradicts itself in this answer: its text names {parts}, and "
+                    f"{self.source} belongs to RESULT[{owner}]; write the one that is meant"
+                )
+        if isinstance(value, _Absent):
+            return ModelRunError(f"{self._label} is not in this answer: {value.reason}")
         return self._strings(value) if self.is_strings else self._tensor(value)
 
     def _tensor(self, value: Any) -> Output:
@@ -148,16 +150,16 @@ def _part_type(whole: ResultType, segment: str) -> ResultType:
 def _at(leaves: Sequence[_OwnedLeaf], name: OrdinalName) -> _OwnedLeaf:
     if name.index < len(leaves):
         return leaves[name.index]
-    raise _AbsentError(f"the number of outputs is {len(leaves)}, counted from 0")
+    return None, _Absent(f"the number of outputs is {len(leaves)}, counted from 0")
 
 
 def _at_path(result: Any, path: LeafPath) -> Any:
     value = result
     for depth, segment in enumerate(path.segments):
-        try:
-            value = _part(value, segment)
-        except _AbsentError as error:
-            raise _AbsentError(f"{LeafPath(path.root, path.segments[:depth])} {error}") from error
+        part = _part(value, segment)
+        if isinstance(part, _Absent):
+            return _Absent(f"{LeafPath(path.root, path.segments[:depth])} {part.reason}")
+        value = part
     return value
 
 
@@ -172,7 +174,7 @@ def _part(whole: Any, segment: str) -> Any:
         index = int(segment)
         if index < len(whole) and not _is_strings(whole, or_empty=False):
             return whole[index]
-    raise _AbsentError(f"is {_described(whole)}")
+    return _Absent(f"is {_described(whole)}")
 
 
 def _is_strings(value: Any, *, or_empty: bool) -> bool:

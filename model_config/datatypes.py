@@ -31,3 +31,8 @@ class DataType(str, Enum):
 
     def __str__(self) -> str:
         return self.value
+
+
+def data_type_of(torch_name: str | None) -> DataType | None:
+    """Return Triton's name of a type in torch; None where it is unknown, or Triton has none (complex numbers)."""
+    return next((data_type for data_type in DataType if torch_name and data_type.torch_name == torch_name), None)

@@ -36,12 +36,5 @@ def _order(sizes: Sequence[Size], strides: Mapping[int, Size], waiting: list[int
         chosen = (fitting or unknown)[-1]
         order.insert(0, chosen)
         waiting.remove(chosen)
-        stride = _product(stride, sizes[chosen])
+        stride = stride * sizes[chosen]
     return waiting + order
-
-
-def _product(stride: Size, size: Size) -> Size:
-    try:
-        return stride * size
-    except ValueError as error:
-        raise NotDenseError("strides that are not products of its sizes") from error

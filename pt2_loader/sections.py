@@ -8,7 +8,7 @@ from triton_pytorch.contract.input_checks import bounds_text
 from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
 from triton_pytorch.contract.sizes import Size, dynamic_size
-from triton_pytorch.model_config.datatypes import DataType
+from triton_pytorch.model_config.datatypes import data_type_of
 from triton_pytorch.pt2_loader.wrapper import read_size_names
 
 if TYPE_CHECKING:
@@ -118,7 +118,7 @@ def _ordinal(leaf: Leaf) -> str:
 
 
 def _type(leaf: Leaf) -> str:
-    return str(data_type_of(leaf) or leaf.dtype or "unknown")
+    return str(data_type_of(leaf.dtype) or leaf.dtype or "unknown")
 
 
 def _shape(leaf: Leaf) -> str:
@@ -136,7 +136,7 @@ def _leaf_json(leaf: Leaf) -> Json:
         "ordinal": _ordinal(leaf),
         "path": str(leaf),
         "dtype": leaf.dtype,
-        "data_type": data_type_of(leaf),
+        "data_type": data_type_of(leaf.dtype),
         "shape": shape,
         "layout": leaf.layout,
     }
@@ -185,8 +185,3 @@ def dynamic_sizes(inputs: Iterable[Leaf]) -> list[Dimension]:
 def _narrowed(one: Dimension, other: Dimension) -> Dimension:
     uppers = [dimension.upper for dimension in (one, other) if dimension.upper is not None]
     return Dimension(one.size, max(one.lower, other.lower), min(uppers, default=None))
-
-
-def data_type_of(leaf: Leaf) -> DataType | None:
-    """Return Triton's name of a leaf's data type; None where it is unknown, or Triton has none (complex numbers)."""
-    return next((data_type for data_type in DataType if leaf.dtype and data_type.torch_name == leaf.dtype), None)

@@ -1,8 +1,22 @@
-"""Archives rewritten from others, for content that torch does not write."""
+"""Archives opened, and rewritten from others for content that torch does not write."""
 
 import zipfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+from triton_pytorch.artifact_store.archive import Archive
+from triton_pytorch.artifact_store.model_file import open_model_file
+from triton_pytorch.model_config.errors import ArtifactError
+
+
+@contextmanager
+def open_archive(path: Path) -> Iterator[Archive]:
+    """Open a file that has to be an archive."""
+    with open_model_file(path) as file:
+        if file.archive is None:
+            raise ArtifactError(f"'{path}' is not a zip archive")
+        yield file.archive
 
 
 def rewritten(source: Path, target: Path, change: Callable[[str, bytes], tuple[str, bytes] | None]) -> Path:

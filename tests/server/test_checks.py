@@ -72,10 +72,10 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
         write_model(repository, name, packages[name], **config)
     write_model(repository, "several_errors", packages["attention"], **SEVERAL_ERRORS)
     # The stub sets no locale: names that are not ASCII need care.
-    missing = as_pbtxt(model_config([], [], default_model_filename="modèle.pt2"))
+    text = as_pbtxt(model_config([], [], default_model_filename="modèle.pt2"))
     (repository / "no_such_file" / "1").mkdir(parents=True)
     (repository / "no_such_file" / "1" / "Größe.txt").touch()
-    (repository / "no_such_file" / "config.pbtxt").write_text(missing, encoding="utf-8")
+    (repository / "no_such_file" / "config.pbtxt").write_text(text, encoding="utf-8")
     return start_server(repository)
 
 

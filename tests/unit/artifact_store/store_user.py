@@ -9,8 +9,9 @@ from zipfile import ZipInfo
 package = sys.modules["triton_pytorch"] = ModuleType("triton_pytorch")
 package.__path__ = [str(Path(__file__).resolve().parents[3])]
 
-from triton_pytorch.artifact_store.archive import Archive, open_archive  # noqa: E402  after it can be found
+from triton_pytorch.artifact_store.archive import Archive  # noqa: E402  after it can be found
 from triton_pytorch.artifact_store.store import Entry, Store  # noqa: E402
+from triton_pytorch.tests.assets.archives import open_archive  # noqa: E402
 
 whole_chunks = Archive.chunks
 

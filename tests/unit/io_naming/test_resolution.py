@@ -10,6 +10,7 @@ from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.call_spec import read_call_spec
 from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.resolution import NameTable, Resolution
+from triton_pytorch.io_naming.unknown_names import inventory
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
 from triton_pytorch.tests.assets.leaves import argument, entry, keyword, part, positional
 
@@ -423,8 +424,8 @@ class TestResults:
         assert [error for error in errors if error.startswith(fragment)], errors
 
 
-def test_inventory_names_every_leaf() -> None:
-    assert table(INPUT, [X, POWER, A, ANY]).inventory() == (
+def test_inventory() -> None:
+    assert inventory(INPUT, [leaf.names for leaf in (X, POWER, A, ANY)]) == (
         "the inputs of the model are x (INPUT__0), power (INPUT__1), options[a], options[<key>]"
     )
-    assert table(OUTPUT, []).inventory() == "the model has no outputs"
+    assert inventory(OUTPUT, []) == "the model has no outputs"

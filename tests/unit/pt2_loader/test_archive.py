@@ -5,9 +5,9 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from triton_pytorch.artifact_store.archive import open_archive
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
 from triton_pytorch.pt2_loader.archive import PackagedModel, read_model
+from triton_pytorch.tests.assets.archives import open_archive
 
 
 def read(path: Path, *names: str, requested: str | None = None, root: str = "m/") -> PackagedModel:
