@@ -149,7 +149,7 @@ def test_failing_request(client: Client) -> None:
     assert torch.equal(answer["OUTPUT__0"], torch.tensor([3.0, 4.0]))
 
 
-def test_names_that_are_not_ascii(client: Client) -> None:
+def test_names_not_ascii(client: Client) -> None:
     x = torch.randn(2, 64)
     torch.manual_seed(0)
     linear = torch.nn.Linear(64, 64)
