@@ -25,7 +25,7 @@ from triton_pytorch.model_config.file_names import file_system_name
 
 _OURS = re.compile(r"[0-9a-f]{64}(\.[0-9a-f]{16}\.partial)?")
 _ATTEMPTS = 100  # each fails only if another process removed or unpacked the archive at the same moment
-_NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
+_NO_SPACE = (errno.ENOSPC, errno.EDQUOT)
 _EXISTS = (errno.EEXIST, errno.ENOTEMPTY)  # what rename(2) says of a directory with content at the new name
 
 
@@ -103,12 +103,12 @@ class Store:
         try:
             yield
         except OSError as error:
-            room = ""
-            if error.errno in _NO_ROOM:
+            space = ""
+            if error.errno in _NO_SPACE:
                 needed, available = -(-archive.size >> 20), self._available_bytes() >> 20
-                room = f" ({needed} MiB needed, {available} MiB available)"
+                space = f" ({needed} MiB needed, {available} MiB available)"
             raise StoreError(
-                f"the store {self._root} cannot take {archive.path}: {error.strerror}{room}; set {VARIABLE} "
+                f"the store {self._root} cannot take {archive.path}: {error.strerror}{space}; set {VARIABLE} "
                 "to a directory on another disk"
             ) from error
 

@@ -102,7 +102,7 @@ def misspelling(text: str, direction: Direction) -> str | None:
 
 
 def respelled(text: str, direction: Direction) -> str:
-    """Put slips of case, quotes, white space and ordinals right; the result may still be no name."""
+    """Put slips of case, quotes, white space and ordinals right; the result need not be a name."""
     bare = re.sub(r"[\"'`\s]", "", text)
     if ordinal := re.fullmatch(rf"(?i){direction.value}_*(\d{{1,18}})", bare):
         return str(OrdinalName(direction, int(ordinal[1])))

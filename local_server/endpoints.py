@@ -39,7 +39,7 @@ def listening_obstacle(endpoint: Endpoint) -> str | None:
     """Return why no server can listen at `endpoint`, such as "Address already in use", or None where one can."""
     family = socket.AF_INET6 if ":" in endpoint.address else socket.AF_INET
     with socket.socket(family) as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # a server that has just stopped is no obstacle
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)  # free after a server has stopped
         try:
             probe.bind((endpoint.address, endpoint.port))
         except OSError as error:

@@ -209,6 +209,6 @@ def _scatter_errors(output: TensorConfig, source: TensorConfig) -> Iterator[str]
     unknown = [number for number, size in enumerate(dims) if size == DYNAMIC and number >= len(known)]
     if unknown:
         yield (
-            f"output '{output.name}' has dims {list(dims)}, of which batch_output takes the open ones from input "
+            f"output '{output.name}' has dims {list(dims)}, of which batch_output takes the dynamic ones from input "
             f"'{source.name}', which has dims {list(known)}: give dimension {unknown[0]} a size"
         )

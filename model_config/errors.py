@@ -60,7 +60,7 @@ class PlacementError(BackendError):
 
 
 class StoreError(BackendError):
-    """The store of unpacked archives cannot be used: no room, no execute permission, not ours."""
+    """The store of unpacked archives cannot be used: no space, no execute permission, not ours."""
 
     code = "UNAVAILABLE"
 

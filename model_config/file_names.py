@@ -9,5 +9,5 @@ def file_system_name(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Return a text that may hold file names as one that can be sent: bytes that are no UTF-8 are written out."""
+    """Return a text that may hold file names as one that can be sent: bytes that are not UTF-8 are written out."""
     return text.encode("utf-8", "surrogateescape").decode("utf-8", "backslashreplace")

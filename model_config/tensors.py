@@ -13,7 +13,7 @@ DYNAMIC = -1  # a size that is left to the request
 
 @dataclass(frozen=True, slots=True)
 class TensorConfig:
-    """One entry of `input` or `output`; dims without the batch dimension, -1 where open.
+    """One entry of `input` or `output`; dims without the batch dimension, -1 where dynamic.
 
     `is_ragged` is `allow_ragged_batch: true`: requests are merged whatever shape this input has in each, and the model
     gets all of it flat, in one dimension.

@@ -319,7 +319,7 @@ def aliases(path: Path) -> None:
 
 @builder
 def relations(path: Path) -> None:
-    """Open dimensions that are equal, twice another, one more than another, and a multiple of four."""
+    """Dynamic dimensions that are equal, twice another, one more than another, and a multiple of four."""
     import torch
 
     def forward(self: Any, a: Any, twice: Any, *, longer: Any, table: Any, quads: Any) -> Any:
@@ -344,7 +344,7 @@ def relations(path: Path) -> None:
 
 @builder
 def sum_of_two(path: Path) -> None:
-    """An open dimension that the exporter found to be the sum of two others."""
+    """A dynamic dimension that the exporter found to be the sum of two others."""
     import torch
 
     compile_to(
@@ -425,7 +425,7 @@ def edges(path: Path) -> None:
 
 @builder
 def fixed_rows(path: Path) -> None:
-    """The first and the last token, and the second row: none of them is there whatever the open sizes are."""
+    """The first and the last token, and the second row: none of them is there for every dynamic size."""
     import torch
 
     n, m = torch.export.Dim("n", max=1000), torch.export.Dim("m", max=500)

@@ -75,14 +75,14 @@ def test_inputs_reach_the_gpu_whole(layout: tuple[int, ...] | None, dtype: torch
     assert gathered.permute(order).is_contiguous()
 
 
-def test_inputs_that_lie_on_the_gpu_stay_there() -> None:
+def test_inputs_on_the_gpu_stay_there() -> None:
     x = torch.randn(2, 3, device=gpu())
     assert gather([x], gpu(), None).data_ptr() == x.data_ptr()
     assert torch.equal(gather([x, x + 1], gpu(), None), torch.cat([x, x + 1]))
     assert torch.equal(gather([x, x.cpu()], gpu(), None), torch.cat([x, x]))
 
 
-def test_each_instance_has_a_stream_of_its_own_and_is_done_when_it_answers() -> None:
+def test_stream_of_each_instance() -> None:
     seen: list[tuple[int, int]] = []
 
     def function(x: Tensor) -> list[Tensor]:

@@ -144,7 +144,7 @@ def test_readme_example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys:
     monkeypatch.chdir(tmp_path)
     printed = inspect(capsys, file)
     shown = block(README, "`python . inspect FILE`", language="text")
-    # The CPU is that of whoever compiled it.
+    # The CPU is that of the machine that compiled it.
     assert re.sub("built for .*", "", printed) == re.sub("built for .*", "", shown)
     assert re.search(r"\nbuilt for  cpu, linux, \w+, [A-Z0-9_ ]+\n", printed)
 

@@ -112,7 +112,7 @@ def test_unreadable_request_spoils_no_call() -> None:
     assert "ZeroDivisionError" in line
 
 
-def test_unforeseen_error_of_one_request_is_logged_and_not_told() -> None:
+def test_unforeseen_error_of_one_request() -> None:
     def function(x: torch.Tensor) -> Sequence[Any]:
         if (x == MAGIC).any():
             raise ValueError("a secret")
@@ -130,7 +130,7 @@ def test_unforeseen_error_of_one_request_is_logged_and_not_told() -> None:
     "function",
     [lambda x: [], lambda x: None, lambda x: ["text"], lambda x: [1 / 0], lambda x: [torch.ones(2, 2, 2, 2)]],
 )
-def test_every_request_is_answered_whatever_a_model_returns(function: Function) -> None:
+def test_response_to_every_request(function: Function) -> None:
     served = a_loop(function)
     for count in (1, 2, 8):
         answers = served.execute(*[served.request(row(1)) for _ in range(count)])
@@ -175,9 +175,7 @@ def mean(x: torch.Tensor) -> torch.Tensor:
         (lambda x: x[:1].expand(4, -1), 5, "5 rows went in and 4 rows came out"),
     ],
 )
-def test_other_rows_than_went_in_are_an_error_with_both_numbers(
-    function: Callable[[torch.Tensor], torch.Tensor], rows: int, counts: str
-) -> None:
+def test_row_count_of_one_request(function: Callable[[torch.Tensor], torch.Tensor], rows: int, counts: str) -> None:
     served = a_loop(lambda x: [function(x), x + 1], outputs=2)
     for _ in range(3):
         bad, good = (served.request(row(5, rows), outputs=[name]) for name in ("OUTPUT__0", "OUTPUT__1"))
@@ -191,7 +189,7 @@ def test_other_rows_than_went_in_are_an_error_with_both_numbers(
     assert "OUTPUT__0" in line
 
 
-def test_other_rows_in_a_merged_call_end_the_merging_of_that_output() -> None:
+def test_row_count_of_a_merged_call() -> None:
     served = a_loop(lambda x: [mean(x), x + 1], outputs=2)
     for _ in range(2):
         sent = [(1, 1), (2, 3), (5, 1)]
@@ -206,7 +204,7 @@ def test_other_rows_in_a_merged_call_end_the_merging_of_that_output() -> None:
     )
 
 
-def test_requests_for_other_outputs_are_still_merged() -> None:
+def test_merging_of_other_outputs() -> None:
     served = a_loop(lambda x: [mean(x), x + 1], outputs=2)
     served.execute(*[served.request(row(value), outputs=["OUTPUT__0"]) for value in (1, 2)])
     served.model.calls.clear()
@@ -218,7 +216,7 @@ def test_requests_for_other_outputs_are_still_merged() -> None:
     assert served.model.calls == [2, 1, 1]
 
 
-def test_each_output_with_other_rows_is_warned_about_once() -> None:
+def test_row_count_is_warned_about_once() -> None:
     served = a_loop(lambda x: [mean(x), pairs(x), x], outputs=3)
     for name in ("OUTPUT__0", "OUTPUT__1", "OUTPUT__2") * 2:
         served.execute(*[served.request(row(value), outputs=[name]) for value in (1, 2, 3)])
@@ -228,7 +226,7 @@ def test_each_output_with_other_rows_is_warned_about_once() -> None:
     ]
 
 
-def test_rows_complete_in_their_request_are_answered() -> None:
+def test_rows_complete_in_one_request() -> None:
     served = a_loop(lambda x: [pairs(x)])
     answers = served.execute(*[served.request(row(rows, rows)) for rows in (4, 1, 2)])
     assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[4.0, 4.0]] * 4, [[2.0, 2.0]] * 2]
@@ -286,7 +284,7 @@ def test_tensors_are_released_after_a_failure(function: Callable[[torch.Tensor],
         assert [reference() for reference in kept] == [None] * len(kept)
 
 
-def test_merged_tensors_are_released_before_requests_run_alone() -> None:
+def test_merged_tensors_are_released() -> None:
     kept: list[weakref.ref[torch.Tensor]] = []
 
     def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
@@ -301,7 +299,7 @@ def test_merged_tensors_are_released_before_requests_run_alone() -> None:
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[3.0, 3.0]]]
 
 
-def test_lent_memory_is_copied_where_a_call_is_repeated() -> None:
+def test_lent_memory_of_a_repeated_call() -> None:
     kept = torch.zeros(8, 2)
 
     def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
@@ -323,7 +321,7 @@ class TooLarge(torch.Tensor):
         raise torch.OutOfMemoryError("not enough memory")
 
 
-def test_output_that_cannot_be_copied_fails_alone() -> None:
+def test_copy_that_fails() -> None:
     def function(x: torch.Tensor) -> Sequence[torch.Tensor]:
         if x.shape[0] > 2:
             raise ModelRunError("too many rows")
@@ -372,7 +370,7 @@ def test_response_that_cannot_be_made_is_an_error(broken: str, monkeypatch: pyte
 
 
 @pytest.mark.parametrize("absent", [None, ModelRunError("not in this answer")])
-def test_output_that_one_answer_lacks(absent: Any) -> None:
+def test_output_missing_in_one_answer(absent: Any) -> None:
     def sometimes(x: torch.Tensor) -> Sequence[Any]:
         return [x, x * 2 if bool(x.sum() > 0) else absent]
 
@@ -385,7 +383,7 @@ def test_output_that_one_answer_lacks(absent: Any) -> None:
     assert len(served.logged("error")) == 1
 
 
-def test_outputs_that_nobody_asks_for_are_not_looked_at() -> None:
+def test_outputs_not_requested() -> None:
     served = a_loop(lambda x: [x * 2, None, ModelRunError("absent")], outputs=3)
     answers = served.execute(*[served.request(row(value), outputs=["OUTPUT__0"]) for value in (1, 2)])
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0, 2.0]], [[4.0, 4.0]]]
@@ -416,7 +414,7 @@ def test_outputs_stand_in_the_order_of_the_config(count: int) -> None:
 @pytest.mark.parametrize(
     "result", [torch.ones(1, 2).to_sparse(), torch.ones(1, 2, device="meta"), torch._efficientzerotensor([1, 2])]
 )
-def test_results_without_plain_memory_are_refused_in_one_sentence(result: torch.Tensor) -> None:
+def test_results_without_plain_memory(result: torch.Tensor) -> None:
     served = a_loop(lambda x: [result])
     (answer,) = served.execute(served.request(row(1)))
     assert answer.startswith("INTERNAL: model 'm': output 'OUTPUT__0' ")

@@ -43,7 +43,7 @@ MIXES = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3)), min_size=1, ma
 
 @settings(deadline=None)
 @given(mix=MIXES, wanted=st.lists(st.sets(st.sampled_from(range(4))), min_size=8, max_size=8))
-def test_merged_requests_get_what_they_would_have_got_alone(mix: list[tuple[int, int]], wanted: list[set[int]]) -> None:
+def test_merged_equals_alone(mix: list[tuple[int, int]], wanted: list[set[int]]) -> None:
     served = a_loop()
     sent = [tensors(number, *sizes) for number, sizes in enumerate(mix)]
     names = [[f"OUTPUT__{index}" for index in indices] for indices in wanted]
@@ -58,7 +58,7 @@ def test_merged_requests_get_what_they_would_have_got_alone(mix: list[tuple[int,
     assert len(served.model.calls) == len({length for _, length in mix})  # a call for each size
 
 
-def test_groups_run_in_order_of_their_first_requests() -> None:
+def test_groups_in_order() -> None:
     lengths: list[int] = []
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:
@@ -71,7 +71,7 @@ def test_groups_run_in_order_of_their_first_requests() -> None:
     assert lengths == [2, 3, 1]
 
 
-def test_requests_with_other_optional_inputs_run_apart() -> None:
+def test_groups_by_optional_inputs() -> None:
     calls: list[list[bool]] = []
 
     def function(x: torch.Tensor, y: torch.Tensor | None, z: torch.Tensor | None) -> Sequence[torch.Tensor]:
@@ -132,7 +132,7 @@ def test_model_that_writes_to_its_inputs() -> None:
         assert [tensor.data.tolist() for tensor in request.inputs()] == [tensor.tolist() for tensor in pair]
 
 
-def test_lent_memory_is_copied_where_another_group_follows() -> None:
+def test_lent_memory_before_another_group() -> None:
     kept = torch.zeros(BATCH, 4, 3)
 
     def function(x: torch.Tensor, y: torch.Tensor) -> Sequence[torch.Tensor]:

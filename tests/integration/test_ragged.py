@@ -84,7 +84,7 @@ def test_package_requests_of_any_length(serve: Serve, lengths: list[int]) -> Non
         check_answer(response, values, scale)
 
 
-def test_package_request_of_length_0_is_refused_by_default(serve: Serve) -> None:
+def test_package_request_of_length_0(serve: Serve) -> None:
     sent, scales, responses = of_lengths(ragged_package(serve), [2, 0, 5])
     for number in (0, 2):
         check_answer(responses[number], sent[number], scales[number])
@@ -92,7 +92,7 @@ def test_package_request_of_length_0_is_refused_by_default(serve: Serve) -> None
     assert "ALLOW_EMPTY_INPUTS" in responses[1].error().message()
 
 
-def test_request_that_breaks_a_relation_of_the_call_fails_alone(serve: Serve) -> None:
+def test_relation_broken_by_one_request(serve: Serve) -> None:
     model = ragged_package(serve)
     rows = [1, 2, 1]  # the package was exported for one row in each request: ends has requests + 1 numbers
     responses = model.execute(
@@ -129,7 +129,7 @@ def every_kind(**config: Any) -> tuple[Loop, list[list[Any]]]:
     return served, calls
 
 
-def test_every_kind_of_batch_input_reaches_the_model() -> None:
+def test_batch_input_kinds() -> None:
     served, calls = every_kind()
     first, second = torch.arange(4.0).reshape(2, 1, 2), torch.arange(10.0, 13).reshape(1, 3, 1)
     answers = served.execute(served.request(first), served.request(second))
@@ -202,7 +202,7 @@ def test_ragged_output_with_a_row_for_each_request() -> None:
     assert "max_batch_size: 0" not in line
 
 
-def test_count_that_its_type_cannot_hold_fails_its_request() -> None:
+def test_count_too_large_for_its_type() -> None:
     served = function_loop(
         lambda values, counts: [counts.reshape(-1, 1)],
         [tensor_config("INPUT__0", torch.uint8, allow_ragged_batch=True)],
@@ -239,7 +239,7 @@ def test_optional_ragged_input() -> None:
     assert counts == [5, None]
 
 
-def test_upper_bound_of_a_merged_size_is_not_enforced() -> None:
+def test_upper_bound_of_a_merged_size() -> None:
     served = function_loop(
         lambda values: [values * 2],
         [tensor_config("INPUT__0", allow_ragged_batch=True)],

@@ -136,9 +136,7 @@ VIOLATIONS = [
 
 
 @pytest.mark.parametrize(("name", "changed", "sentences"), VIOLATIONS)
-def test_wrong_shape_is_one_text_and_hurts_no_other_request(
-    serve: Serve, name: str, changed: dict[str, Shape], sentences: list[str]
-) -> None:
+def test_wrong_shape_fails_alone(serve: Serve, name: str, changed: dict[str, Shape], sentences: list[str]) -> None:
     model = MODELS[name].served(serve)
     right, wrong = MODELS[name].request({}), MODELS[name].request(changed)
 

@@ -227,7 +227,7 @@ class TestMethods:
             _ = description.signature
         assert len(description.sections()) == 2  # but it can be inspected
 
-    def test_method_named_like_an_attribute_of_every_module(self, tmp_path: Path) -> None:
+    def test_method_named_like_an_attribute(self, tmp_path: Path) -> None:
         script = opened(scripts.scripted(NamedCode(), tmp_path / "m.pt"), ["x"], ["RESULT"], method="code")
         assert script.answer({"x": torch.ones(2)})["RESULT"].tolist() == [2.0, 2.0]
 
@@ -268,7 +268,7 @@ class TestDevices:
         assert torch.equal(script.answer({"x": x})["RESULT"], module(x))
 
     @pytest.mark.parametrize("has_gpu", [False, True])
-    def test_unmoved_model_without_weights_takes_the_first_gpu(
+    def test_unmoved_model_without_weights(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool
     ) -> None:
         archive = scripts.scripted(Minimum(), tmp_path / "m.pt")

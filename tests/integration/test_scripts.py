@@ -342,7 +342,7 @@ def test_refused_method(archive: Archive, method: str, expected: str) -> None:
         opened(archive("Arithmetic"), ["x"], ["RESULT"], method=method)
 
 
-def test_all_errors_come_together(archive: Archive) -> None:
+def test_all_errors_in_one(archive: Archive) -> None:
     with pytest.raises(ConfigError) as caught:
         opened(archive("Strings"), ["words", strings("x"), "q__9"], [strings("RESULT[1]"), "RESULT[0][0]"])
     assert str(caught.value) == (

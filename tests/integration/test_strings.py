@@ -56,7 +56,7 @@ def test_merged_requests_get_their_strings() -> None:
     assert served.model.calls == [6]
 
 
-def test_bytes_that_are_not_utf8() -> None:
+def test_strings_not_utf8() -> None:
     served = a_loop()
     answers = served.execute(*[a_request(served, words) for words in ([b"ab"], [b"cd", b"\xff"], [b"ef"])])
     assert answers[1] == (
@@ -92,7 +92,7 @@ def test_strings_of_several_dimensions() -> None:
         (lambda words, x: [None, x], "output 'OUTPUT__0' is None in this answer"),
     ],
 )
-def test_output_that_is_not_as_declared(function: Any, sentence: str) -> None:
+def test_output_not_as_declared(function: Any, sentence: str) -> None:
     served = a_loop(function)
     (answer,) = served.execute(a_request(served, [b"one", b"two"]))
     assert sentence in answer
@@ -119,7 +119,7 @@ def test_python_backend_that_misreads_arrays() -> None:
         check_strings_arrive(replace(fake_triton.names(), tensor=Misreading))
 
 
-def test_strings_are_tried_for_models_that_have_some(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_strings_probe(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[bool] = []
     monkeypatch.setattr("triton_pytorch.execution.loop.check_strings_arrive", lambda triton: asked.append(True))
     function_loop(lambda x: [x], [tensor_config("INPUT__0")], [tensor_config("OUTPUT__0")])

@@ -72,7 +72,7 @@ def write_model(
 def write_script(
     repository: Path, name: str, archive: Path, inputs: list[Any], outputs: list[Any], **config: Any
 ) -> Path:
-    """Write a TorchScript model as `write_model` does; a mere name is a tensor of FP32 in one open dimension."""
+    """Write a TorchScript model as `write_model` does; a mere name is a tensor of FP32 in one dynamic dimension."""
     named = [[tensor_config(it) if isinstance(it, str) else it for it in tensors] for tensors in (inputs, outputs)]
     usual = {"platform": "pytorch_libtorch", "file_name": "model.pt"}
     return write_model(repository, name, archive, *named, **{**usual, **config})

@@ -79,7 +79,7 @@ def test_reduction_over_the_batch(client: Client) -> None:
     assert torch.equal(client.infer("reduces_the_batch", {"INPUT__0": x}, ["OUTPUT__2"])["OUTPUT__2"], x + 1)
 
 
-def test_reduction_over_merged_requests_is_that_of_each_request(server: Server) -> None:
+def test_reduction_over_merged_requests(server: Server) -> None:
     for number in range(3):
         xs = [torch.arange(3.0).reshape(1, 3) + 10 * (CLIENTS * number + i) for i in range(CLIENTS)]
         requests = [{"INPUT__0": x} for x in xs]

@@ -52,7 +52,7 @@ def test_ragged_example_answers_like_eager(server: Server) -> None:
     assert answer["RESULT[1]"].tolist() == [[2.0, 4.0, 8.0]]
 
 
-def test_options_for_weights_are_those_of_the_tests() -> None:
+def test_options_for_weights() -> None:
     document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
     lines = [line.strip(" ,") for line in block(document, language="python").splitlines() if '"aot_inductor' in line]
     assert len(lines) == 2

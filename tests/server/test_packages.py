@@ -129,7 +129,7 @@ def test_empty_input_without_the_parameter(client: Client) -> None:
     assert client.infer("scalars", {"INPUT__0": torch.ones(1)})["RESULT[0]"].tolist() == [1.0]
 
 
-def test_names_that_are_not_ascii(client: Client) -> None:
+def test_names_not_ascii(client: Client) -> None:
     x = torch.randn(2, 64)
     torch.manual_seed(0)
     linear = torch.nn.Linear(64, 64)

@@ -118,7 +118,7 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     return start_server(repository)
 
 
-def test_all_models_load_except_one_on_a_missing_gpu(server: Server) -> None:
+def test_loaded_models(server: Server) -> None:
     (refused,) = load_errors(server).items()
     assert refused[0] == "no_such_gpu"
     assert "specifies invalid or unsupported gpu id 99" in refused[1]  # says Triton's core
@@ -213,7 +213,7 @@ class TestStrings:
         return words, torch.randn(rows, 3), {"a": torch.randn(rows, 3), "b": torch.randn(rows, 3)}
 
 
-def test_log_tells_of_no_internal_error_and_no_failed_warmup(server: Server) -> None:
+def test_log(server: Server) -> None:
     assert "internal error in model" not in server.log
     assert "warmup" not in server.log
     assert "model 'mixed': requests for output" not in server.log  # are not merged, since rows were lost

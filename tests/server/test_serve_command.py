@@ -162,7 +162,7 @@ def _files_of(tree: Path) -> set[Path]:
     return {path for path in tree.rglob("*") if path.is_file() and not path.name.startswith("__main__.cpython")}
 
 
-def test_serve_from_a_checkout_that_stays_as_it_is(tmp_path: Path) -> None:
+def test_serve_leaves_the_checkout_unchanged(tmp_path: Path) -> None:
     checkout, directory = tmp_path / "a checkout", tmp_path / "the user's own"
     shutil.copytree(TREE, checkout, ignore=shutil.ignore_patterns(".*", "__pycache__", "tests"))
     before = _files_of(checkout)

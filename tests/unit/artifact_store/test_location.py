@@ -80,7 +80,7 @@ def test_variable_names_noexec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize("mode", [0o720, 0o702])
-def test_variable_names_directory_that_others_can_write(mode: int, tmp_path: Path) -> None:
+def test_variable_names_writable_directory(mode: int, tmp_path: Path) -> None:
     path = tmp_path / "store"
     path.mkdir()
     path.chmod(mode)

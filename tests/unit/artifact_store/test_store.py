@@ -192,11 +192,11 @@ def test_entry_deleted_by_hand(store: Store, root: Path, archive: Path, content:
     assert _names(root) == set()
 
 
-def test_unpack_without_room(
+def test_unpack_without_space(
     store: Store, root: Path, write_archive: Callable[..., Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(os, "statvfs", lambda _: SimpleNamespace(f_bavail=1023, f_frsize=1024))
-    _fail_writing(monkeypatch, AssertionError("written although there is no room"))
+    _fail_writing(monkeypatch, AssertionError("written although there is no space"))
     with pytest.raises(
         StoreError,
         match=rf"the store {root} cannot take .*/model.pt2: No space left on device \(2 MiB needed, 0 MiB available\);"
@@ -212,8 +212,8 @@ def test_unpack_with_failing_disk(
 ) -> None:
     # An error of the archive is another class: this one stands for an error of the file that is written.
     _fail_writing(monkeypatch, OSError(number, os.strerror(number)))
-    room = r" \(1 MiB needed, \d+ MiB available\)" if number == errno.EDQUOT else ""
-    with pytest.raises(StoreError, match=f"{os.strerror(number)}{room}; set TRITON_PYTORCH_STORE"):
+    space = r" \(1 MiB needed, \d+ MiB available\)" if number == errno.EDQUOT else ""
+    with pytest.raises(StoreError, match=f"{os.strerror(number)}{space}; set TRITON_PYTORCH_STORE"):
         _unpack(store, archive)
     assert _names(root) == set()
 

@@ -119,7 +119,7 @@ class TestLargeNumbers:
         lambda rank: st.lists(st.tuples(st.integers(1, 3), *[st.integers(0, 4)] * rank), min_size=1, max_size=5)
     )
 )
-def test_kinds_agree_with_tensors_that_are_really_merged(shapes: list[tuple[int, ...]]) -> None:
+def test_kinds_of_merged_tensors(shapes: list[tuple[int, ...]]) -> None:
     tensors = [torch.zeros(shape) for shape in shapes]
     flat = torch.cat([tensor.reshape(-1) for tensor in tensors])
     ends = built(BatchInputKind.ACCUMULATED_ELEMENT_COUNT_WITH_ZERO, shapes).tolist()

@@ -63,7 +63,7 @@ def test_flat_result_is_cut_into_shapes(shapes: list[list[int]]) -> None:
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bool])
 @pytest.mark.parametrize("layout", [None, (0, 2, 3, 1)])
-def test_gathered_tensors_do_not_share_memory_with_requests(dtype: torch.dtype, layout: tuple[int, ...] | None) -> None:
+def test_gather_copies(dtype: torch.dtype, layout: tuple[int, ...] | None) -> None:
     tensors = [torch.zeros(2, 3, 4, 5, dtype=dtype), torch.ones(1, 3, 4, 5, dtype=dtype)]
     gathered = gather(tensors, CPU, layout)
     gathered.fill_(7)
@@ -76,14 +76,14 @@ def test_scattered_rows_are_views() -> None:
     assert [first.data_ptr(), second.data_ptr()] == [result.data_ptr(), result[1:].data_ptr()]
 
 
-def test_one_aligned_request_is_not_copied() -> None:
+def test_gather_one_aligned_request() -> None:
     x = torch.zeros(3, 4)
     assert gather([x], CPU, None) is x
     assert scatter_rows(x, [3])[0].data_ptr() == x.data_ptr()
 
 
 @pytest.mark.parametrize("count", [1, 2])
-def test_bytes_other_than_0_and_1_become_booleans(count: int) -> None:
+def test_gather_booleans(count: int) -> None:
     sent = [torch.tensor([[1, 2, 255, 0]], dtype=torch.uint8).view(torch.bool) for _ in range(count)]
     assert gather(sent, CPU, None).view(torch.uint8).tolist() == [[1, 1, 1, 0]] * count
 
@@ -95,5 +95,5 @@ def test_rows_of_a_strided_result() -> None:
     assert all(part.is_contiguous() for part in parts)
 
 
-def test_strings_are_cut_into_those_of_each_request() -> None:
+def test_scatter_strings() -> None:
     assert scatter_strings(["a", "b", "c"], [1, 0, 2]) == [["a"], [], ["b", "c"]]

@@ -53,7 +53,7 @@ def test_groups_without_batching() -> None:
 
 
 @pytest.mark.parametrize("first", [FIXED, DYNAMIC])
-def test_outputs_that_may_not_be_merged(first: Any) -> None:
+def test_outputs_not_merged(first: Any) -> None:
     grouping = Grouping(planned(first))
     x = torch.zeros(1, *[3] * len(first["dims"]))
     requests = [a_request(x, requested=asked) for asked in [("a",), ("b",), ("a", "b"), ("b",), ("c",), ()]]

@@ -61,13 +61,13 @@ def positions(plan: Plan) -> tuple[list[int], list[int], list[int]]:
 
 
 class TestPlan:
-    def test_tensors_stand_in_the_order_of_the_config(self) -> None:
+    def test_order_of_tensors(self) -> None:
         plan = bind(config([MASK, X], [B, tensor_config("RESULT[a]")]), SIGNATURE)
         assert positions(plan) == ([1, 0], [], [1, 0])
         assert [planned.declared.name for planned in plan.inputs] == ["KWARGS[mask]", "INPUT__0"]
         assert [planned.name for planned in plan.outputs] == ["OUTPUT__1", "RESULT[a]"]
 
-    def test_leaves_stand_in_the_order_of_the_signature(self) -> None:
+    def test_order_of_leaves(self) -> None:
         leaves = bind(config([MASK, X], [B]), SIGNATURE).leaves
         assert [str(leaf.path) for leaf in leaves.inputs] == ["ARGS[0]", "KWARGS[mask]"]
         assert [str(leaf.path) for leaf in leaves.outputs] == ["RESULT[b]"]
@@ -89,24 +89,24 @@ class TestPlan:
         plan = bind(config([MASK, X], [B], parameters={"ALLOW_EMPTY_INPUTS": "true"}), SIGNATURE)
         assert broken(plan.request_rules, (4, 3), (4, 0)) == []
 
-    def test_a_batch_above_the_exporter_s_is_a_warning_for_each_input(self) -> None:
+    def test_warning_for_batch_above_bound(self) -> None:
         assert bind(config([MASK, X], [B], 65), SIGNATURE).warnings == tuple(
             f"the config has max_batch_size: 65, but the model was exported for at most 64 rows of input '{name}'"
             for name in ("KWARGS[mask]", "INPUT__0")
         )
 
-    def test_a_model_that_says_nothing_is_trusted_with_any_config(self) -> None:
+    def test_plan_of_unknown_leaves(self) -> None:
         silent = with_inputs(positional(0), keyword("mask", 1))
         plan = bind(config([MASK, tensor_config("INPUT__0", torch.int8, (1, 2))], [B]), silent)
         assert (plan.request_rules, plan.call_rules, plan.warnings) == ((), (), ())
 
-    def test_a_scalar_without_batching(self) -> None:
+    def test_scalar_without_batching(self) -> None:
         plan = bind(config([tensor_config("INPUT__0", dims=(1,))], [B], 0), with_inputs(positional(0, shape=())))
         assert plan.inputs[0].is_scalar
 
 
 class TestErrors:
-    def test_all_come_together(self) -> None:
+    def test_all_in_one_error(self) -> None:
         wrong = [
             tensor_config("KWARGS[mask]", torch.uint8, (-1, -1)),
             tensor_config("INPUT__0", torch.float64, (4,), optional=True),
@@ -122,25 +122,25 @@ class TestErrors:
             " Dimension 1 of input 'INPUT__0' is declared 4, but the model takes 3 in [s1, 3]."
         )
 
-    def test_a_single_one_is_one_sentence(self) -> None:
+    def test_single_error(self) -> None:
         assert errors(config([MASK, {**X, "optional": True}], [B])) == (
             "input 'INPUT__0' is optional, but the model has no default for it: remove `optional: true`"
         )
 
-    def test_names_alone_are_naming_errors_of_both_directions(self) -> None:
+    def test_naming_errors_of_both_directions(self) -> None:
         text = errors(config([MASK, tensor_config("INPUT__7")], [tensor_config("RESULT[c]")]), kind=NamingError)
         assert "'INPUT__7' is out of range" in text
         assert "no tensor for ARGS[0] (INPUT__0): every input needs one" in text
         assert "Unknown output 'RESULT[c]'" in text
 
-    def test_a_config_without_outputs(self) -> None:
+    def test_config_without_outputs(self) -> None:
         text = errors(config([MASK, X], []))
         assert text.endswith(
             "declares no output, so that nothing would be answered: the model has RESULT[a] (OUTPUT__0),"
             " RESULT[b] (OUTPUT__1)"
         )
 
-    def test_a_batch_without_inputs(self) -> None:
+    def test_batch_without_inputs(self) -> None:
         text = errors(config([], [B]), with_inputs())
         assert text.endswith("declares no input, so that no request has a number of rows: set max_batch_size: 0")
 
@@ -193,7 +193,7 @@ class TestRagged:
         (other,) = broken(plan.call_rules, (7,), (3,), (2,), (3, 1))  # of two requests, one with two rows
         assert other.startswith("dimension 0 of input 'KWARGS[counts]' is 2, but the model takes 3 (s0) there, since")
 
-    def test_an_empty_request_is_refused_unless_the_config_allows_it(self) -> None:
+    def test_empty_request(self) -> None:
         plan = bind(self.config(*self.both()), with_inputs(*self.LEAVES))
         assert broken(plan.request_rules, (1, 0), None, None, (1, 1)) == [
             "input 'KWARGS[values]' has no elements, but the model takes at least 1" + REMEDY
@@ -201,13 +201,13 @@ class TestRagged:
         allowed = self.config(*self.both(), parameters={"ALLOW_EMPTY_INPUTS": "1"})
         assert broken(bind(allowed, with_inputs(*self.LEAVES)).request_rules, (1, 0), None, None, (1, 1)) == []
 
-    def test_a_leaf_that_nobody_fills_and_one_that_two_do(self) -> None:
+    def test_leaf_without_tensor_and_leaf_with_two(self) -> None:
         twice = self.counted("BATCH_ELEMENT_COUNT", "KWARGS[counts]", "INPUT__2")
         text = errors(self.config(twice), with_inputs(*self.LEAVES), NamingError)
         assert "'KWARGS[counts]' and 'INPUT__2' name one and the same input KWARGS[counts]" in text
         assert "no tensor for KWARGS[ends] (INPUT__1)" in text
 
-    def test_errors_of_batch_inputs_come_with_the_others(self) -> None:
+    def test_errors_of_batch_inputs(self) -> None:
         ends = self.counted("BATCH_ITEM_SHAPE", "KWARGS[ends]", data_type="TYPE_FP32")
         counts = self.counted("BATCH_ELEMENT_COUNT", "KWARGS[counts]")
         scale = {**self.SCALE, "allow_ragged_batch": True}
@@ -225,17 +225,17 @@ class TestDefaults:
 
     DEFAULT = with_inputs(INPUTS[0], replace(INPUTS[1], has_default=True))
 
-    def test_it_need_not_be_declared(self) -> None:
+    def test_left_out_of_the_config(self) -> None:
         plan = bind(config([X], [B]), self.DEFAULT)
         assert [str(leaf.path) for leaf in plan.leaves.inputs] == ["ARGS[0]"]
 
-    def test_it_may_be_optional(self) -> None:
+    def test_declared_optional(self) -> None:
         plan = bind(config([{**MASK, "optional": True}, X], [B]), self.DEFAULT)
         assert positions(plan)[0] == [1, 0]
         assert broken(plan.request_rules, (4, 3), None) == []
         assert len(broken(plan.request_rules, (4, 3), (4, 0))) == 1
 
-    def test_all_others_must_be_there(self) -> None:
+    def test_missing_without_default(self) -> None:
         text = errors(config([MASK], [B]), self.DEFAULT, NamingError)
         assert "no tensor for ARGS[0] (INPUT__0): every input needs one" in text
 
@@ -321,7 +321,7 @@ class TestCallables:
     @pytest.mark.parametrize(
         ("data_type", "kind"), [("TYPE_STRING", ValueKind.STRINGS), ("TYPE_FP32", ValueKind.TENSOR)]
     )
-    def test_the_config_decides_what_the_model_does_not_say(self, data_type: str, kind: ValueKind) -> None:
+    def test_kind_decided_by_the_config(self, data_type: str, kind: ValueKind) -> None:
         unknown = Signature((), (part(kind=ValueKind.UNKNOWN),), has_open_result=True, follows_config_order=True)
         names = ("RESULT[0]", "a__4", "RESULT")
         declared = config([], [{"name": name, "data_type": data_type, "dims": [-1]} for name in names], 0)
@@ -330,7 +330,7 @@ class TestCallables:
         assert [leaf.is_by_index for leaf in plan.leaves.outputs] == [False, False, True]
         assert [planned.position for planned in plan.outputs] == [0, 2, 1]
 
-    def test_keys_stand_in_the_order_of_the_config(self) -> None:
+    def test_order_of_keys(self) -> None:
         signature = replace(CALLABLE, inputs=(entry("options", 0, "<key>"), argument("x", 1)))
         plan = bind(config([tensor_config(name) for name in ("x", "b", "a")], [Y], 0), signature)
         assert [str(leaf.path) for leaf in plan.leaves.inputs] == [
@@ -357,7 +357,7 @@ class TestCallables:
         else:
             assert f"no tensor for {missing}: every input needs one" in errors(declared, signature, NamingError)
 
-    def test_of_a_dictionary_that_is_declared_no_needed_entry_may_lack(self) -> None:
+    def test_dictionary_with_missing_entry(self) -> None:
         leaves = [entry("options", 0, key, owner_has_default=True) for key in "ab"]
         text = errors(config([tensor_config("a")], [Y], 0), replace(CALLABLE, inputs=tuple(leaves)), NamingError)
         assert "no tensor for options[b]" in text

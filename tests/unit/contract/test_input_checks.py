@@ -83,7 +83,7 @@ BATCH = Dimension(dynamic_size("s1"), 1, 64)
         (made("BATCH_ITEM_SHAPE_FLATTEN"), leaf("s1", dtype="int32")),
     ],
 )
-def test_what_fits(tensor: Declared, model: Leaf) -> None:
+def test_no_errors(tensor: Declared, model: Leaf) -> None:
     assert list(input_errors(tensor[0], model, tensor[1])) == []
 
 
@@ -224,7 +224,7 @@ FIXED_BATCH = (
         ),
     ],
 )
-def test_what_does_not_fit(tensor: Declared, model: Leaf, errors: list[str]) -> None:
+def test_errors(tensor: Declared, model: Leaf, errors: list[str]) -> None:
     assert list(input_errors(tensor[0], model, tensor[1])) == errors
 
 
@@ -249,7 +249,7 @@ def test_what_does_not_fit(tensor: Declared, model: Leaf, errors: list[str]) -> 
         ),
     ],
 )
-def test_more_rows_than_the_exporter_promised(tensor: Declared, model: Leaf, warnings: list[str]) -> None:
+def test_warning_for_batch_above_bound(tensor: Declared, model: Leaf, warnings: list[str]) -> None:
     assert list(input_warnings(tensor[0], model, tensor[1])) == warnings
 
 
@@ -269,7 +269,7 @@ def test_more_rows_than_the_exporter_promised(tensor: Declared, model: Leaf, war
         (made("BATCH_ITEM_SHAPE_FLATTEN"), (-1,)),
     ],
 )
-def test_the_shape_that_reaches_the_model(tensor: Declared, shape: tuple[int, ...]) -> None:
+def test_shape_of_the_call(tensor: Declared, shape: tuple[int, ...]) -> None:
     assert tensor[0].shape == shape
 
 

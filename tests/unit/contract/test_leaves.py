@@ -8,7 +8,7 @@ from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.tests.assets.leaves import packaged
 
 
-def test_a_leaf_prints_as_its_path_and_knows_nothing_by_itself() -> None:
+def test_leaf_defaults() -> None:
     leaf = packaged(LeafPath("ARGS", ("2", "keyA")), 3)
     assert (str(leaf), leaf.names.label) == ("ARGS[2][keyA]", "ARGS[2][keyA] (INPUT__3)")
     assert (leaf.dtype, leaf.shape, leaf.layout, leaf.has_default) == (None, None, None, False)

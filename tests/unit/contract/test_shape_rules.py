@@ -92,9 +92,7 @@ def place(text: str) -> str:
         ([], [], 0),
     ],
 )
-def test_a_config_that_leaves_nothing_to_check_compiles_to_nothing(
-    dims: list[tuple[int, ...]], model: list[Shape | None], max_batch_size: int
-) -> None:
+def test_no_rules_for_fixed_dims(dims: list[tuple[int, ...]], model: list[Shape | None], max_batch_size: int) -> None:
     assert compiled(dims, model, max_batch_size) == ShapeRules((), (), ())
 
 
@@ -211,7 +209,7 @@ def test_requests(
     assert violations(rules, *bad) == [sentence]
 
 
-def test_every_violation_is_told() -> None:
+def test_several_violations() -> None:
     rules = compiled([(-1, -1), (-1,)], [(bounded("s1", 1, 9), "s2"), ("s2",)])
     assert violations(rules, (10, 3), (4,)) == [
         "dimension 0 of input 'A' is 10, but the model takes 1 to 9",
@@ -224,27 +222,27 @@ def test_unknown_relations_are_not_checked() -> None:
     assert rules == ShapeRules((), (), ())
 
 
-def test_inputs_are_read_in_the_order_of_the_leaves() -> None:
+def test_order_of_leaves() -> None:
     rules = compiled([(-1,), (-1, 2)], [("s1", "2"), ("s1",)], order=[1, 0])
     assert violations(rules, (5, 2), (5,)) == []
     assert violations(rules, (6, 2), (5,)) == [broken("B is 6", "5 (s1)", "A is 5 (s1)")]
 
 
 class TestBatching:
-    def test_the_batch_is_not_held_against_an_upper_bound(self) -> None:
+    def test_upper_bound_of_the_batch(self) -> None:
         rules = compiled([(-1,)], [(bounded("s1", 1, 15), bounded("s2", 1, 15))], max_batch_size=64)
         assert violations(rules, (64, 15)) == []
         assert violations(rules, (64, 16)) == ["dimension 1 of input 'A' is 16, but the model takes 1 to 15"]
         assert violations(rules, (0, 1)) == ["dimension 0 of input 'A' is 0, but the model takes at least 1"]
 
-    def test_another_dimension_can_be_tied_to_the_batch(self) -> None:
+    def test_dimension_related_to_the_batch(self) -> None:
         rules = compiled([(3,), (-1,)], [("s1", "3"), ("s1", "s1")], max_batch_size=8)
         assert violations(rules, (4, 3), (4, 4)) == []
         assert violations(rules, (4, 3), (4, 5)) == [broken("B[1] is 5", "4 (s1)", "A is 4 (s1)")]
         assert call_violations(rules, (4, 3), (4, 4)) == []
         assert call_violations(rules, (8, 3), (8, 4)) == [broken("B[1] is 4", "8 (s1)", "A is 8 (s1)")]
 
-    def test_the_config_can_tie_the_batch_to_a_number(self) -> None:
+    def test_batch_fixed_by_a_relation(self) -> None:
         rules = compiled([(3,), (4,)], [("s1", "3"), ("s1", "s1")], max_batch_size=8)
         assert violations(rules, (4, 3), (4, 4)) == []
         assert violations(rules, (2, 3), (2, 4)) == [
@@ -261,7 +259,7 @@ class TestBatching:
             ([("2*s1", "3"), ("3*s1", "3")], ("B", "3*s1", "A", "2*s1")),
         ],
     )
-    def test_two_batch_sizes_are_a_fault_of_the_config(self, model: list[Shape], sizes: tuple[str, ...]) -> None:
+    def test_two_batch_sizes(self, model: list[Shape], sizes: tuple[str, ...]) -> None:
         tensor, size, other, other_size = sizes
         (error,) = compiled([(3,), (3,)], model, max_batch_size=8).errors
         assert error == (
@@ -269,12 +267,12 @@ class TestBatching:
             "batching Triton makes both the batch size: set max_batch_size: 0"
         )
 
-    def test_a_batch_of_multiples(self) -> None:
+    def test_batch_of_multiples(self) -> None:
         rules = compiled([(3,)], [("2*s1", "3")], max_batch_size=8)
         assert violations(rules, (4, 3)) == []
         assert violations(rules, (3, 3)) == ["dimension 0 of input 'A' is 3, but the model takes multiples of 2"]
 
-    def test_two_odd_numbers_of_rows_make_an_even_one(self) -> None:
+    def test_multiple_of_merged_rows(self) -> None:
         rules = compiled([(3,)], [("2*s1 + 1", "3")], max_batch_size=8)
         assert violations(rules, (3, 3)) == []
         assert call_violations(rules, (6, 3)) == [
@@ -289,7 +287,7 @@ class TestBatching:
             ([(-1, -1), (-1,)], [("s1", "s2", "2*s2"), ("s1", "s2")]),
         ],
     )
-    def test_an_ordinary_model_costs_nothing_at_calls(self, dims: list[tuple[int, ...]], model: list[Shape]) -> None:
+    def test_no_call_rules(self, dims: list[tuple[int, ...]], model: list[Shape]) -> None:
         assert compiled(dims, model, max_batch_size=8).call_rules == ()
 
 
@@ -313,7 +311,7 @@ def of_inputs(*inputs: tuple[DeclaredInput, Shape]) -> ShapeRules:
 
 
 class TestMerging:
-    def test_what_only_a_call_has_is_checked_there(self) -> None:
+    def test_sizes_of_a_call(self) -> None:
         rules = of_inputs(
             (VALUES, (bounded("s1", 1, 9),)),
             (ENDS, ("s0 + 1",)),
@@ -332,17 +330,17 @@ class TestMerging:
             broken("ends is 3", "4 (s0 + 1)", "scale is 3 (s0)"),
         ]
 
-    def test_what_a_request_has_alone_decides_where_it_can(self) -> None:
+    def test_source_of_a_symbol(self) -> None:
         rules = of_inputs((VALUES, ("s1",)), (sent("x", (-1, -1)), ("s0", "s1")), (sent("y", (-1, -1)), ("s0", "s1")))
         assert violations(rules, (1, 9), (1, 4), (1, 5)) == [broken("y[1] is 5", "4 (s1)", "x[1] is 4 (s1)")]
         assert call_violations(rules, (4,), (2, 4), (2, 4)) == []
         assert call_violations(rules, (8,), (2, 4), (2, 4)) == [broken("values is 8", "4 (s1)", "x[1] is 4 (s1)")]
 
-    def test_rows_that_two_inputs_must_have_in_different_numbers_are_a_fault(self) -> None:
+    def test_different_rows_of_two_inputs(self) -> None:
         (error,) = of_inputs((SHAPES, ("2*s0", "1")), (SCALE, ("s0", "1"))).errors
         assert error.startswith("dimension 0 of input 'shapes' is 2*s0 where dimension 0 of input 'scale' is s0, but")
 
-    def test_the_number_of_dims_stands_in_the_config(self) -> None:
+    def test_number_of_dims(self) -> None:
         rules = of_inputs((SHAPES, ("s0", "s1")), (sent("x", (-1, -1)), ("s0", "s1")))
         assert violations(rules, None, (4, 1)) == []
         assert violations(rules, None, (4, 2)) == [broken("x[1] is 2", "1 (s1)", "shapes[1] is 1 (s1)")]
@@ -350,7 +348,7 @@ class TestMerging:
 
 
 class TestOptional:
-    def test_an_input_that_is_not_there_breaks_nothing(self) -> None:
+    def test_input_not_sent(self) -> None:
         bias = sent("bias", (-1, -1), optional=True)
         rules = of_inputs((bias, ("s0", bounded("s1", 1))), (sent("x", (-1, -1)), ("s0", "s1")))
         assert violations(rules, None, (2, 4)) == []
@@ -360,7 +358,7 @@ class TestOptional:
             broken("bias[1] is 0", "4 (s1)", "x[1] is 4 (s1)"),
         ]
 
-    def test_the_others_are_held_against_each_other_all_the_same(self) -> None:
+    def test_inputs_beside_one_not_sent(self) -> None:
         bias, x, y = (sent(name, (-1, -1), optional=name == "bias") for name in ("bias", "x", "y"))
         rules = of_inputs((bias, ("s0", "s1")), (x, ("s0", "s1")), (y, ("s0", "s1")))
         (sentence,) = violations(rules, None, (2, 4), (2, 5))
@@ -380,7 +378,7 @@ class TestOptional:
     st.lists(st.integers(0, 4), min_size=1, max_size=4),
     st.integers(0, 4),
 )
-def test_calls_are_held_to_all_that_merging_can_break(inputs: list[list[str]], rows: list[int], s2: int) -> None:
+def test_call_rules(inputs: list[list[str]], rows: list[int], s2: int) -> None:
     """What a call breaks, its requests break too, or else a rule for calls says the same."""
     rules = of_inputs(
         *((sent(f"i{index}", (-1,) * (len(sizes) + 1)), ("s1", *sizes)) for index, sizes in enumerate(inputs))
@@ -409,9 +407,7 @@ def test_calls_are_held_to_all_that_merging_can_break(inputs: list[list[str]], r
         ([(5,), (10,)], [("s1",), ("2*s1",)], []),
     ],
 )
-def test_what_the_config_fixes_is_checked_at_load(
-    dims: list[tuple[int, ...]], model: list[Shape], errors: list[str]
-) -> None:
+def test_relation_of_fixed_dims(dims: list[tuple[int, ...]], model: list[Shape], errors: list[str]) -> None:
     assert list(compiled(dims, model).errors) == errors
 
 
@@ -435,9 +431,7 @@ SIZES: dict[str, Callable[[int, int], int]] = {
     st.integers(0, 6),
     st.integers(1, 3),
 )
-def test_a_shape_passes_just_where_some_sizes_explain_it(
-    sizes: list[str], s1: int, s2: int, changed: int, by: int
-) -> None:
+def test_fuzz_relations(sizes: list[str], s1: int, s2: int, changed: int, by: int) -> None:
     """With plain names among the dimensions each size can be worked out, so one that is off breaks a rule."""
     rules = compiled([(-1,) * len(sizes)], [sizes])
     shape = [SIZES[size](s1, s2) for size in sizes]

@@ -46,7 +46,7 @@ def test_name_prints_as_it_was(text: str, name: OrdinalName | LeafPath) -> None:
         *('RESULT["a"]', "ARGS[a\x00]"),
     ],
 )
-def test_what_is_not_a_name(text: str) -> None:
+def test_parse_other_texts(text: str) -> None:
     assert parse_name(text) is None
 
 
@@ -96,7 +96,7 @@ def test_misspelled_path(text: str, direction: Direction, error: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["ARGS[7]", "INPUT__9", "x", "options[a]", "INPUT__00", ""])
-def test_what_may_be_a_name(text: str) -> None:
+def test_parse_possible_names(text: str) -> None:
     assert misspelling(text, INPUT) is None
 
 

@@ -58,7 +58,7 @@ def test_dictionary_entry_leaves() -> None:
     )
 
 
-def test_dictionary_keys_alone_mean_nothing_beside_another_dictionary() -> None:
+def test_keys_of_two_dictionaries() -> None:
     assert names(dictionary("left", "a"), dictionary("right")) == [
         ("left[a]", "ARGS[0][a]", "KWARGS[left][a]"),
         ("left[<key>]", "ARGS[0][<key>]", "KWARGS[left][<key>]"),
@@ -83,6 +83,6 @@ def test_dictionary_entries_that_can_be_left_out() -> None:
     assert defaults(dictionary("options")) == {"<key>": False}
 
 
-def test_dictionary_with_default_can_be_left_out_whole() -> None:
+def test_dictionary_with_default() -> None:
     leaves = argument_leaves([dictionary("options", "a", has_default=True), KNOWN])
     assert [leaf.owner_has_default for leaf in leaves] == [True, True, False, False]

@@ -60,7 +60,7 @@ def test_failure_of_the_callable_gives_its_reason(model: MethodModel) -> None:
     assert model.run([["a"]]) == [torch.tensor(1), ["a"]]
 
 
-def test_errors_that_are_not_the_callable_s_own_pass(model: MethodModel) -> None:
+def test_error_of_another_class(model: MethodModel) -> None:
     with pytest.raises(ZeroDivisionError):
         model.run([["!"]])
 

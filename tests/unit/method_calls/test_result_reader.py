@@ -55,7 +55,7 @@ def test_path(result: Any, segments: tuple[str, ...], expected: torch.Tensor) ->
     assert read_one(result, by_path(*segments)) is expected
 
 
-def test_index_counts_the_leaves_of_the_answer() -> None:
+def test_index() -> None:
     result = ([X, [Y]], {"words": ["p", "q"], "none": None}, 7)
     words = by_index(2, ValueKind.STRINGS)
     x, y, strings, nothing, seven = read(result, by_index(0), by_index(1), words, by_index(3), by_index(4))
@@ -103,7 +103,7 @@ def test_index_contradicts_key_that_ends_in_one() -> None:
 
 
 @pytest.mark.parametrize(("type_", "index"), [(STRINGS, 1), (UNKNOWN, 0)])
-def test_empty_list_is_a_leaf_where_its_type_says_so(type_: ResultType, index: int) -> None:
+def test_index_of_an_empty_list(type_: ResultType, index: int) -> None:
     children = (("0", type_), ("1", LeafType(ValueKind.TENSOR, "Tensor")))
     result_type = ContainerType(ContainerKind.SEQUENCE, "Tuple", children)
     assert read(([], X), by_index(index), type_=result_type) == [X]
@@ -161,13 +161,13 @@ def test_strings() -> None:
         ),
     ],
 )
-def test_what_an_answer_lacks(result: Any, leaf: Leaf, expected: str) -> None:
+def test_missing_parts(result: Any, leaf: Leaf, expected: str) -> None:
     error = read_one(result, leaf)
     assert isinstance(error, ModelRunError)
     assert str(error) == expected
 
 
-def test_other_outputs_of_an_answer_that_lacks_one() -> None:
+def test_outputs_beside_a_missing_one() -> None:
     x, missing, z = read((X, [], Z), by_path("0"), by_path("1", "0"), by_path("2"))
     assert (x, z) == (X, Z)
     assert isinstance(missing, ModelRunError)

@@ -60,7 +60,7 @@ def error(*batch_entries: Any, **more: Any) -> str:
     return str(caught.value)
 
 
-def test_each_target_is_a_record() -> None:
+def test_targets() -> None:
     ends = made("ends", kind="BATCH_ACCUMULATED_ELEMENT_COUNT_WITH_ZERO", data_type="TYPE_FP32")
     config = read(made("a", "b"), ends, cut("doubled"))
     assert config.batch_inputs == (
@@ -73,13 +73,13 @@ def test_each_target_is_a_record() -> None:
 
 
 @pytest.mark.parametrize("kind", BatchInputKind, ids=str)
-def test_every_kind_counts_in_these_types(kind: BatchInputKind) -> None:
+def test_data_types(kind: BatchInputKind) -> None:
     for data_type in ("TYPE_INT32", "TYPE_INT64", "TYPE_FP32", "TYPE_FP64"):
         (batch_input,) = read(made("a", kind=kind.value, data_type=data_type)).batch_inputs
         assert (str(batch_input.kind), str(batch_input.data_type)) == (kind.value, data_type)
 
 
-def test_where_only_the_shape_says_something_any_type_of_torch_does() -> None:
+def test_data_types_of_shape_only() -> None:
     entry = made("a", kind="BATCH_MAX_ELEMENT_COUNT_AS_SHAPE", data_type="TYPE_BOOL")
     assert read(entry).batch_inputs[0].data_type is DataType.BOOL
     assert error({**entry, "data_type": "TYPE_STRING"}).startswith(
@@ -87,7 +87,7 @@ def test_where_only_the_shape_says_something_any_type_of_torch_does() -> None:
     )
 
 
-def test_ragged_inputs_need_no_batch_input_and_batch_inputs_no_ragged_input() -> None:
+def test_ragged_without_batch_input() -> None:
     assert read().inputs[0].is_ragged
     assert not read(made("a", source_input=["scale"]), inputs=[SCALE]).inputs[0].is_ragged
 
@@ -194,7 +194,7 @@ def test_ragged_inputs_need_no_batch_input_and_batch_inputs_no_ragged_input() ->
         ),
     ],
 )
-def test_what_cannot_be_is_one_sentence(entries: list[Any], more: dict[str, Any], sentence: str) -> None:
+def test_error(entries: list[Any], more: dict[str, Any], sentence: str) -> None:
     assert error(*entries, **more) == sentence
 
 
@@ -208,26 +208,26 @@ def test_what_cannot_be_is_one_sentence(entries: list[Any], more: dict[str, Any]
         (tensor_config("values", dims=(-1,)), tensor_config("doubled", dims=(-1, 768))),  # an embedding of each value
     ],
 )
-def test_outputs_that_can_take_their_open_sizes_from_the_source(source: Any, output: Any) -> None:
+def test_scattered_dims(source: Any, output: Any) -> None:
     assert read(cut("doubled"), inputs=[source], outputs=[output]).batch_outputs == (BatchOutput("doubled", "values"),)
 
 
 @pytest.mark.parametrize(("dims", "number"), [((-1, -1, -1), 2), ((4, 3, 2, -1, -1), 3)])
-def test_outputs_that_cannot(dims: tuple[int, ...], number: int) -> None:
+def test_scattered_dims_unknown(dims: tuple[int, ...], number: int) -> None:
     outputs = [tensor_config("doubled", dims=dims)]
     assert error(cut("doubled"), inputs=[tensor_config("values", dims=(-1, 3))], outputs=outputs) == (
-        f"output 'doubled' has dims {list(dims)}, of which batch_output takes the open ones from input 'values', which "
-        f"has dims [-1, 3]: give dimension {number} a size"
+        f"output 'doubled' has dims {list(dims)}, of which batch_output takes the dynamic ones from input 'values', "
+        f"which has dims [-1, 3]: give dimension {number} a size"
     )
 
 
-def test_all_errors_come_together() -> None:
+def test_all_errors_in_one() -> None:
     entries = made("a", data_type="TYPE_BOOL"), cut("doubled", source_input=["scale"])
     assert error(*entries, outputs=[tensor_config("doubled", dims=(2, -1))], max_batch_size=0) == (
         "The config has allow_ragged_batch (input values) and batch_input and batch_output, but max_batch_size: 0, so"
         " that no requests are merged: set max_batch_size, or remove what is for merged requests."
         " Batch_input for 'a' has data_type TYPE_BOOL: expected one of TYPE_INT32, TYPE_INT64, TYPE_FP32, TYPE_FP64."
-        " Output 'doubled' has dims [2, -1], of which batch_output takes the open ones from input 'scale', which has"
+        " Output 'doubled' has dims [2, -1], of which batch_output takes the dynamic ones from input 'scale', which has"
         " dims [1]: give dimension 1 a size."
     )
 

@@ -27,7 +27,7 @@ def test_run_mode_from_parameters(parameters: dict[str, str], mode: RunMode) -> 
 
 
 @pytest.mark.parametrize("cleans_cache", [False, True])
-def test_session_on_the_cpu_is_the_grad_mode_itself(cleans_cache: bool) -> None:
+def test_session_on_the_cpu(cleans_cache: bool) -> None:
     assert RunMode(True, cleans_cache).session_on(CPU) is torch.inference_mode
     assert RunMode(False, cleans_cache).session_on(CPU) is torch.no_grad
 
@@ -86,7 +86,7 @@ def test_session_on_cuda(events: list[Any], inference_mode: bool, cleans_cache: 
         ]
 
 
-def test_session_raises_what_the_device_reports_at_its_end(events: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_session_device_error(events: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(_: FakeStream) -> None:
         raise RuntimeError("CUDA error")
 
