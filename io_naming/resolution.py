@@ -3,8 +3,9 @@
 A declared name is, in this order,
 
 1. one of a leaf's own names (leaf_names.py): its path, and for callables its argument, key or NamedTuple field;
-2. `<text>__<index>`: the leaf of that index, whatever the text is, unless it is the name of another argument or of
-   another top-level entry of the result; after the key of the only dictionary argument the index says nothing;
+2. `<text>__<index>`: the leaf of that index, whatever the text is, unless it is the name of another argument, of
+   another top-level entry of the result, or the key of another leaf; after the key of the only dictionary argument the
+   index says nothing;
 3. a name of an open leaf, with a key or index in place of its `<key>` or `<index>`;
 4. where the format follows the order of the config: the leaf at its place in that order, if no name means anything, or
    if there are as many tensors as leaves and each name that means something stands at its own place. Entries of a
@@ -74,6 +75,10 @@ class NameTable:
         self._in_order = None if any(leaf.is_entry for leaf in leaves) else in_order
         self._owners = {leaf.owner for leaf in leaves if leaf.owner is not None}
         self._at_index = {leaf.index: position for position, leaf in enumerate(leaves) if leaf.index is not None}
+        self._by_word: dict[str, list[int]] = {}
+        for position, leaf in enumerate(leaves):
+            for word in dict.fromkeys(_words(leaf)):
+                self._by_word.setdefault(word, []).append(position)
         self._by_name: dict[str, list[int]] = {}
         for position, leaf in enumerate(leaves):
             for name in () if leaf.is_open else dict.fromkeys(leaf.names):
@@ -117,8 +122,8 @@ class NameTable:
         """Resolve `<text>__<index>`; None where there is no leaf of that index."""
         position = self._at_index.get(index)
         # An ordinal name is always one: nothing but its index counts, whatever arguments and keys are called.
-        if text in self._owners and text != self._direction.value:
-            return self._resolve_owned(name, text, index, position)
+        if text in self._by_word and text != self._direction.value:
+            return self._resolve_called(name, text, index, position)
         if text == self._direction.opposite.value:
             return f"{name!r} names an {self._direction.opposite.noun}, but is declared as an {self._direction.noun}"
         return self._target(position) if position is not None else self._beyond(index)
@@ -137,18 +142,18 @@ class NameTable:
         )
         return next(map(self._target, positions), None)
 
-    def _resolve_owned(self, name: str, owner: str, index: int, position: int | None) -> Target | str | None:
-        """Resolve `<owner>__<index>`, where text and index must mean the same."""
-        own = [leaf for leaf in self._leaves if leaf.owner == owner]
-        if position is not None and self._leaves[position].owner == owner:
+    def _resolve_called(self, name: str, word: str, index: int, position: int | None) -> Target | str | None:
+        """Resolve `<word>__<index>`, where some leaves are called by the word: the index must mean one of them."""
+        called = self._by_word[word]
+        if position is not None and position in called:
             return self._target(position)
-        if position is None and any(leaf.index is None for leaf in own):
+        if position is None and any(self._leaves[other].index is None for other in called):
             return self._beyond(index)
         containers = [leaf.owner for leaf in self._leaves if leaf.owner_index == index]
         what = self._leaves[position].label if position is not None else next(iter(containers), "out of range")
         return (
-            f"{name!r} contradicts itself: '{owner}' is {listed([leaf.label for leaf in own])}, and index {index} is "
-            f"{what}; write the one that is meant"
+            f"{name!r} contradicts itself: '{word}' is {listed([self._leaves[other].label for other in called])}, and "
+            f"index {index} is {what}; write the one that is meant"
         )
 
     def _beyond(self, index: int) -> Target | None:

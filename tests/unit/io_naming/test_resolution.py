@@ -113,6 +113,7 @@ class TestPackages:
                 "kwarg1__5",
                 ["'kwarg1__5' contradicts itself: 'kwarg1' is KWARGS[kwarg1] (INPUT__4), and index 5 is KWARGS"],
             ),
+            ("keyA__5", ["'keyA__5' contradicts itself: 'keyA' is ARGS[2][keyA] (INPUT__2), and index 5 is KWARGS"]),
         ],
     )
     def test_wrong_input(self, wrong: str, fragments: list[str]) -> None:
@@ -137,6 +138,15 @@ class TestPackages:
             "'AAA__1' contradicts itself: 'AAA' is RESULT[AAA] (OUTPUT__0), and index 1 is RESULT[ZZZ] (OUTPUT__1); "
             "write the one that is meant"
         )
+
+    def test_slip_in_the_key_of_a_dictionary(self) -> None:
+        errors = self.errors("ARGS[0]", "ARGS[1]", "key2__2", "keyA__3", *self.NAMES[4:])
+        assert (
+            "'key2__2' contradicts itself: 'key2' is ARGS[2][key2] (INPUT__3), and index 2 is ARGS[2][keyA]" in errors
+        )
+        assert "'keyA__3' contradicts itself" in errors
+        assert "'KB__6' contradicts itself" in self.errors("KB__6", direction=OUTPUT)
+        assert self.errors("ARGS[0]", "ARGS[1]", "keyA__2", "key2__3", *self.NAMES[4:]) == ""
 
     def test_many_unknown_names(self) -> None:
         errors = self.errors(*(f"n{index}" for index in range(30)))
