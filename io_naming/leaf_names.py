@@ -37,6 +37,13 @@ class LeafNames:
         return any(segment in (ANY_KEY, ANY_INDEX) for segment in self.path.segments)
 
     @property
+    def words(self) -> frozenset[str]:
+        """What the leaf is called where a name has no path: its argument, its key, its field."""
+        keys = [segment for segment in self.path.segments[-1:] if not segment.isdecimal()]
+        owner = [self.owner] if self.owner is not None else []
+        return frozenset([*owner, *keys, *(name for name in self.names if "[" not in name)])
+
+    @property
     def label(self) -> str:
         """The leaf as messages print it: `ARGS[0] (INPUT__0)`, `x (INPUT__0)`, `options[a]`."""
         if self.index is None:

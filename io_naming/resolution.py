@@ -77,7 +77,7 @@ class NameTable:
         self._at_index = {leaf.index: position for position, leaf in enumerate(leaves) if leaf.index is not None}
         self._by_word: dict[str, list[int]] = {}
         for position, leaf in enumerate(leaves):
-            for word in dict.fromkeys(_words(leaf)):
+            for word in leaf.words:
                 self._by_word.setdefault(word, []).append(position)
         self._by_name: dict[str, list[int]] = {}
         for position, leaf in enumerate(leaves):

@@ -1,6 +1,6 @@
 """What to say of a declared name that no leaf has: where it goes wrong, and which name was probably meant."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 
 from triton_pytorch.io_naming.leaf_names import ANY_INDEX, ANY_KEY, LeafNames
 from triton_pytorch.io_naming.names import Direction, misspelling, parse_indexed, respelled
@@ -86,15 +86,7 @@ class UnknownNames:
             return f"; did you mean '{bare}'?"
         indexed = parse_indexed(bare)
         word = (indexed[0] if indexed else bare).casefold()
-        meant = [leaf.names[0] for leaf in self._leaves if word in map(str.casefold, _words(leaf))]
+        meant = [leaf.names[0] for leaf in self._leaves if word in map(str.casefold, leaf.words)]
         known = [text for leaf in self._leaves for text in leaf.names if ANY_KEY not in text and ANY_INDEX not in text]
         likely = meant[0] if len(meant) == 1 else nearest(bare, known)
         return f"; did you mean '{likely}'?" if likely is not None else ""
-
-
-def _words(leaf: LeafNames) -> Iterator[str]:
-    """Yield what a leaf is called where names carry no path: its argument, its key, its field."""
-    if leaf.owner is not None:
-        yield leaf.owner
-    yield from (segment for segment in leaf.path.segments[-1:] if not segment.isdecimal())
-    yield from (name for name in leaf.names if "[" not in name)
