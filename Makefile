@@ -29,6 +29,7 @@ test: setup
 	$(IN_VENV) -m ruff check .
 	$(IN_VENV) -m ruff format --check .
 	$(IN_VENV) -m mypy
+	$(if $(PYTEST_OPTIONS),,$(IN_VENV) tests/assets/packages.py)
 	$(IN_VENV) -m pytest $(PYTEST_OPTIONS)
 
 test-gpu: setup
