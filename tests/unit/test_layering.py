@@ -7,7 +7,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# From the entries down (CONTRIBUTING.md draws them); packages on one line never import each other.
+# From the entries down (docs/architecture.md draws them); packages on one line never import each other.
 LAYERS = (
     ("model", "__main__", "cli"),
     ("workers",),
