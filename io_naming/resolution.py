@@ -93,8 +93,9 @@ class NameTable:
             errors, warnings = self._too_many(declared), [self._taken_in_order(declared, targets)]
         else:
             targets = [it if isinstance(it, Target) else None for it in found]
-            pairs = zip(declared, found, strict=True)
-            errors = _shortened([it or self._unknown.plain(name) for name, it in pairs if not isinstance(it, Target)])
+            wrong = [(name, it) for name, it in zip(declared, found, strict=True) if not isinstance(it, Target)]
+            errors = [it or self._unknown.plain(name) for name, it in wrong[:_UNKNOWN_NAMES_EXPLAINED]]
+            errors += _left_out(len(wrong) - len(errors))
             warnings = []
         errors += _repeated(declared)
         errors += self._named_twice(declared, targets)
@@ -235,10 +236,9 @@ def _segments_below(container: str, name: str) -> list[str]:
     return re.findall(r"\[([^\[\]]*)\]", name[len(container) :])
 
 
-def _shortened(unknown: Sequence[str]) -> list[str]:
-    """Return the first sentences, and how many more there are."""
-    more = len(unknown) - _UNKNOWN_NAMES_EXPLAINED
-    return [*unknown[:_UNKNOWN_NAMES_EXPLAINED], *([f"{more} more names are unknown"] if more > 0 else [])]
+def _left_out(count: int) -> list[str]:
+    """Say how many unknown names the errors do not explain."""
+    return [f"{count} more names are unknown"] if count > 0 else []
 
 
 def _repeated(declared: Sequence[str]) -> list[str]:
