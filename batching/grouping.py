@@ -3,6 +3,7 @@
 from collections.abc import Hashable
 
 from triton_pytorch.batching.requests import ParsedRequest
+from triton_pytorch.contract.call_limits import CallLimit
 from triton_pytorch.contract.plan import Plan
 from triton_pytorch.model_config.tensors import DYNAMIC
 
@@ -19,25 +20,48 @@ class Grouping:
             for planned in plan.inputs
             if planned.declared.optional or DYNAMIC in planned.declared.shape[1:]
         ]
+        self._limits = plan.call_limits
         self._unmerged_outputs: set[str] = set()
 
     def groups(self, requests: list[ParsedRequest]) -> list[list[ParsedRequest]]:
         """Return the requests in groups, groups and requests in the order in which they came.
 
-        Requests of a group have the same sizes after the batch dimension and the same optional inputs.
+        Requests of a group have the same sizes after the batch dimension and the same optional inputs, and bring no
+        more than a call may hold; one that brings more is alone.
         """
         if not self._is_batched:
             return [[request] for request in requests]
-        if len(requests) < 2 or not (self._distinctive or self._unmerged_outputs):
+        if len(requests) < 2:
             return [requests] if requests else []
-        groups: dict[Hashable, list[ParsedRequest]] = {}
-        for request in requests:
-            groups.setdefault(self._kind(request), []).append(request)
-        return list(groups.values())
+        groups = [requests]
+        if self._distinctive or self._unmerged_outputs:
+            by_kind: dict[Hashable, list[ParsedRequest]] = {}
+            for request in requests:
+                by_kind.setdefault(self._kind(request), []).append(request)
+            groups = list(by_kind.values())
+        return [part for group in groups for part in self._parts(group)] if self._limits else groups
 
     def stop_merging(self, output: str) -> None:
         """Leave requests that ask for this output alone from now on."""
         self._unmerged_outputs.add(output)
+
+    def _parts(self, group: list[ParsedRequest]) -> list[list[ParsedRequest]]:
+        """Cut a group between its requests, so that no part brings more than a call may hold."""
+        parts: list[list[ParsedRequest]] = []
+        room: list[int] = []
+        for request in group:
+            brought = [self._brought(request, limit) for limit in self._limits]
+            if not parts or any(more > left for more, left in zip(brought, room, strict=True)):
+                parts.append([])
+                room = [limit.most for limit in self._limits]
+            parts[-1].append(request)
+            room = [left - more for left, more in zip(room, brought, strict=True)]
+        return parts
+
+    @staticmethod
+    def _brought(request: ParsedRequest, limit: CallLimit) -> int:
+        leaf = request.leaves[limit.position]
+        return 0 if leaf is None else limit.measure(leaf.shape)
 
     def _kind(self, request: ParsedRequest) -> Hashable:
         if not self._unmerged_outputs.isdisjoint(request.requested):

@@ -1,12 +1,13 @@
 """A config bound to the signature of its model: the one place where names, types and shapes are decided."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from triton_pytorch.contract.call_limits import compile_call_limits
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.contract.input_checks import input_errors, input_warnings, is_scalar
-from triton_pytorch.contract.leaves import Leaf, ValueKind
+from triton_pytorch.contract.input_checks import fixed_batch_errors, input_errors, is_scalar
+from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedBatchInput, PlannedInput, PlannedLeaves, PlannedOutput
 from triton_pytorch.contract.shape_rules import compile_shape_rules
 from triton_pytorch.contract.signature import Signature
@@ -31,6 +32,8 @@ def bind(config: ModelConfig, signature: Signature) -> Plan:
     """
     if config.parameters.allow_empty_inputs:
         signature = replace(signature, inputs=tuple(map(_with_empty, signature.inputs)))
+    if not config.parameters.enforce_upper_bounds:
+        signature = replace(signature, inputs=tuple(map(_without_upper_bounds, signature.inputs)))
     declared = declared_inputs(config)
     inputs = _bind_names(Direction.INPUT, [(tensor.name, tensor.data_type) for tensor in declared], signature)
     outputs = _bind_names(Direction.OUTPUT, [(tensor.name, tensor.data_type) for tensor in config.outputs], signature)
@@ -45,7 +48,7 @@ def bind(config: ModelConfig, signature: Signature) -> Plan:
     naming_errors = [*inputs.errors, *outputs.errors]
     if naming_errors or errors:
         raise (ConfigError if errors else NamingError)(joined([*naming_errors, *errors]))
-    warnings = [warning for tensor, leaf, _ in taken for warning in input_warnings(tensor, leaf, config.max_batch_size)]
+    limits = compile_call_limits(taken, config.max_batch_size)
     by_name = dict(zip([tensor.name for tensor in declared], inputs.planned, strict=True))
     return Plan(
         model_name=config.name,
@@ -54,9 +57,11 @@ def bind(config: ModelConfig, signature: Signature) -> Plan:
         batch_inputs=tuple(_planned_batch_input(batch_input, by_name) for batch_input in config.batch_inputs),
         outputs=tuple(_planned_outputs(config, outputs.planned, by_name)),
         leaves=PlannedLeaves(inputs.leaves, outputs.leaves),
-        request_rules=rules.request_rules,
+        request_rules=(*rules.request_rules, *limits.rules),
         call_rules=rules.call_rules,
-        warnings=(*inputs.warnings, *outputs.warnings, *warnings),
+        call_limits=limits.limits,
+        piece_rows=limits.piece_rows,
+        warnings=(*inputs.warnings, *outputs.warnings, *limits.warnings),
     )
 
 
@@ -182,11 +187,18 @@ def _is_needed(leaf: Leaf, owners: set[str | None]) -> bool:
 
 def _with_empty(leaf: Leaf) -> Leaf:
     """Return a leaf whose dynamic sizes may be 0 where it is only the exporter that assumes they are not."""
-    shape = tuple(
-        replace(dimension, lower=dimension.lower_if_empty) if dimension.may_be_empty else dimension
-        for dimension in leaf.shape or ()
+    return _with_dimensions(
+        leaf, lambda known: replace(known, lower=known.lower_if_empty) if known.may_be_empty else known
     )
-    return leaf if leaf.shape is None else replace(leaf, shape=shape)
+
+
+def _without_upper_bounds(leaf: Leaf) -> Leaf:
+    """Return a leaf whose dynamic sizes have no upper bounds, since exporters invent some."""
+    return _with_dimensions(leaf, lambda known: replace(known, upper=None) if known.size.constant is None else known)
+
+
+def _with_dimensions(leaf: Leaf, change: Callable[[Dimension], Dimension]) -> Leaf:
+    return leaf if leaf.shape is None else replace(leaf, shape=tuple(map(change, leaf.shape)))
 
 
 def _config_errors(config: ModelConfig, signature: Signature) -> Iterator[str]:
@@ -206,3 +218,4 @@ def _input_errors(taken: Sequence[tuple[DeclaredInput, Leaf, int]], config: Mode
             yield f"input '{tensor.name}' is optional, but the model has no default for it: remove `optional: true`"
         yield from input_value_errors(tensor, leaf)
         yield from input_errors(tensor, leaf, config.max_batch_size)
+    yield from fixed_batch_errors([(tensor, leaf) for tensor, leaf, _ in taken], config.max_batch_size)

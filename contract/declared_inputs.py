@@ -14,7 +14,7 @@ class DeclaredInput:
 
     `shape` is that of the tensor in a call, after `reshape` and with the batch dimension; DYNAMIC where a size is left
     to the request. `rank` is the number of dimensions in one request. `is_batched` says that dimension 0 is the number
-    of rows of all requests in the call.
+    of rows of all requests in the call. `source` is the input that a batch input is made of, with its number of dims.
     """
 
     name: str
@@ -25,6 +25,8 @@ class DeclaredInput:
     optional: bool = False
     kind: BatchInputKind | None = None
     rank: int = 0
+    source: str | None = None
+    source_dims: int = 0
 
     @property
     def depends_on_merge(self) -> bool:
@@ -56,5 +58,13 @@ def _sent(tensor: TensorConfig, *, is_batched: bool) -> DeclaredInput:
 
 def _made(batch_input: BatchInput, source: TensorConfig) -> DeclaredInput:
     has_row_each = batch_input.kind is BatchInputKind.ITEM_SHAPE
-    shape = (DYNAMIC, len(source.model_dims)) if has_row_each else (DYNAMIC,)
-    return DeclaredInput(batch_input.name, batch_input.data_type, shape, has_row_each, kind=batch_input.kind)
+    source_dims = len(source.model_dims)
+    return DeclaredInput(
+        batch_input.name,
+        batch_input.data_type,
+        (DYNAMIC, source_dims) if has_row_each else (DYNAMIC,),
+        has_row_each,
+        kind=batch_input.kind,
+        source=source.name,
+        source_dims=source_dims,
+    )

@@ -1,16 +1,35 @@
 """What config.pbtxt declares of an input, validated at load against what the model says of its leaf."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.contract.sizes import Size
 from triton_pytorch.model_config.datatypes import DataType, data_type_of
+from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.model_config.tensors import DYNAMIC
+
+UNBOUNDED = 'if the exporter invented that bound, set the parameter ENFORCE_UPPER_BOUNDS to "false"'
 
 
 def is_scalar(declared: DeclaredInput, leaf: Leaf) -> bool:
     """Return whether an input without dimensions is declared `dims: [ 1 ]`, as Triton demands without batching."""
     return leaf.shape == () and declared.shape == (1,)
+
+
+def fixed_batch_errors(inputs: Iterable[tuple[DeclaredInput, Leaf]], max_batch_size: int) -> Iterator[str]:
+    """Yield a sentence for each number of rows that the model is fixed at, and so cannot be batched."""
+    by_size: dict[Size, list[str]] = {}
+    for declared, leaf in inputs:
+        has_rows = declared.is_batched and declared.kind is None
+        if has_rows and leaf.shape and len(leaf.shape) == len(declared.shape) and _is_fixed(leaf.shape[0]):
+            by_size.setdefault(leaf.shape[0].size, []).append(f"'{declared.name}'")
+    for size, names in by_size.items():
+        yield (
+            f"the config has max_batch_size: {max_batch_size}, but the model was exported with a fixed first dimension "
+            f"of {size} for input{'s' * (len(names) > 1)} {listed(names)}: export with a dynamic first dimension, or "
+            "set max_batch_size: 0"
+        )
 
 
 def input_errors(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
@@ -27,23 +46,8 @@ def input_errors(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> It
     for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
         if number == 0 and declared.depends_on_merge:
             yield from _merge_errors(declared, dimension)
-        elif number == 0 and declared.is_batched:
-            yield from _batch_errors(declared, dimension, max_batch_size)
         elif size != DYNAMIC:
             yield from _size_errors(declared, number, size, leaf.shape)
-
-
-def input_warnings(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> Iterator[str]:
-    """Yield a sentence where a declared input may ask for more than the exporter promised.
-
-    An upper bound of the batch dimension can be invented by the exporter (docs/internals.md), so it is not an error.
-    """
-    upper = leaf.shape[0].upper if leaf.shape and declared.is_batched else None
-    if upper is not None and upper < max_batch_size:
-        yield (
-            f"the config has max_batch_size: {max_batch_size}, but the model was exported for at most "
-            f"{upper} rows of input '{declared.name}'"
-        )
 
 
 def _wrong_type(declared: DeclaredInput, dtype: str) -> str:
@@ -83,21 +87,16 @@ def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
     return ""
 
 
+def _is_fixed(dimension: Dimension) -> bool:
+    return dimension.size.constant is not None
+
+
 def _dimensions(number: int) -> str:
     return f"{number} dimension{'' if number == 1 else 's'}"
 
 
-def _batch_errors(declared: DeclaredInput, batch: Dimension, max_batch_size: int) -> Iterator[str]:
-    if batch.size.constant is not None:
-        yield (
-            f"the config has max_batch_size: {max_batch_size}, but the model was exported with a fixed first "
-            f"dimension of {batch.size} for input '{declared.name}': export with a dynamic first dimension, or set "
-            "max_batch_size: 0"
-        )
-
-
 def _merge_errors(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
-    if first.size.constant is not None:
+    if _is_fixed(first):
         origin = "is ragged" if declared.is_ragged else f"is made by batch_input of kind {declared.kind}"
         yield (
             f"input '{declared.name}' {origin}, so that the requests of a call decide its first dimension, but the "
@@ -111,12 +110,18 @@ def _size_errors(declared: DeclaredInput, number: int, size: int, shape: tuple[D
         is_size = f"is declared {size}" if declared.kind is None else f"is {size}, the number of dims of its source"
         yield (
             f"dimension {number} of input '{declared.name}' {is_size}, but the model takes "
-            f"{bounds_text(dimension)} in {shape_text(shape)}"
+            f"{bounds_text(dimension)} in {shape_text(shape)}{upper_remedy(dimension, size)}"
         )
+
+
+def upper_remedy(dimension: Dimension, size: int) -> str:
+    """Return what to do where a size is above what may be no more than an assumption of the exporter."""
+    is_above = dimension.upper is not None and size > dimension.upper and not _is_fixed(dimension)
+    return f": {UNBOUNDED}" if is_above else ""
 
 
 def bounds_text(dimension: Dimension) -> str:
     """Print the sizes that a dimension may have: `3`, `1 to 64`, `at least 2`."""
-    if dimension.size.constant is not None:
+    if _is_fixed(dimension):
         return str(dimension.size)
     return f"at least {dimension.lower}" if dimension.upper is None else f"{dimension.lower} to {dimension.upper}"

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from triton_pytorch.contract.call_limits import CallLimit
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.contract.shape_rules import Rule
@@ -65,7 +66,8 @@ class Plan:
 
     Rules read shapes by the position of the input. `request_rules` are for one request before it is merged, where the
     shape of an input that was not sent, or that `batch_input` makes, is None. `call_rules` are for the tensors of a
-    call. `warnings` say what the config asks for beyond what the model states.
+    call. `call_limits` are what the requests of a call may bring together; a request of more than `piece_rows` rows is
+    run in pieces of no more. `warnings` say what the config asks for beyond what the model states.
     """
 
     model_name: str
@@ -76,6 +78,8 @@ class Plan:
     leaves: PlannedLeaves
     request_rules: tuple[Rule, ...]
     call_rules: tuple[Rule, ...]
+    call_limits: tuple[CallLimit, ...]
+    piece_rows: int | None
     warnings: tuple[str, ...]
 
     @property

@@ -11,9 +11,8 @@ from math import prod
 from typing import cast
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
-from triton_pytorch.contract.input_checks import bounds_text, is_scalar
+from triton_pytorch.contract.input_checks import bounds_text, is_scalar, upper_remedy
 from triton_pytorch.contract.leaves import Dimension, Leaf
-from triton_pytorch.contract.sizes import dynamic_size
 from triton_pytorch.model_config.tensors import DYNAMIC
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
@@ -173,15 +172,13 @@ def _symbol_sources(dimensions: Sequence[InputDimension]) -> dict[str, SymbolSou
     """
 
     def rank(candidate: tuple[str, SymbolSource]) -> tuple[bool, ...]:
-        symbol, source = candidate
-        dimension = source.dimension
-        is_plain = dimension.known.size == dynamic_size(symbol)
+        dimension = candidate[1].dimension
         return (
             dimension.is_optional,
             dimension.fixed is None,
             dimension.depends_on_merge,
             not dimension.is_batch,
-            not is_plain,
+            not dimension.known.size.is_symbol,
         )
 
     candidates = [found for dimension in dimensions if (found := _linear(dimension)) is not None]
@@ -243,19 +240,20 @@ def _are_all_batches(dimension: InputDimension, others: Sequence[InputDimension]
 
 
 def _upper(dimension: InputDimension) -> int | None:
-    """Return the upper bound; sizes that merging decides have none: exporters invent such (docs/internals.md)."""
+    """Return the upper bound; that of a size that merging decides is a limit of calls (call_limits.py)."""
     return None if dimension.is_batch or dimension.depends_on_merge else dimension.known.upper
 
 
 def _bounds_check(dimension: InputDimension) -> Check:
     leaf, number, lower, upper = dimension.leaf, dimension.number, dimension.known.lower, _upper(dimension)
-    allowed = bounds_text(replace(dimension.known, upper=upper))
-    remedy = _empty_remedy(dimension.known)
+    known = replace(dimension.known, upper=upper)
+    allowed, empty_remedy = bounds_text(known), _empty_remedy(known)
 
     def check(shapes: Shapes) -> str | None:
         size = shapes[leaf][number]
         if size < lower or (upper is not None and size > upper):
-            return f"{dimension} is {size}, but the model takes {allowed}{remedy if size == 0 else ''}"
+            remedy = empty_remedy if size == 0 else upper_remedy(known, size)
+            return f"{dimension} is {size}, but the model takes {allowed}{remedy}"
         return None
 
     return check

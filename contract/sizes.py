@@ -30,6 +30,11 @@ class Size:
         """The names of the dynamic sizes in it."""
         return frozenset(symbol for _, symbols in self.terms for symbol in symbols)
 
+    @property
+    def is_symbol(self) -> bool:
+        """True of a name and nothing else."""
+        return len(self.symbols) == 1 and self == dynamic_size(*self.symbols)
+
     def value(self, sizes: Mapping[str, int]) -> int:
         """Return the number that this size is, given a number for each of `symbols`."""
         return sum(factor * prod(sizes[symbol] for symbol in symbols) for factor, symbols in self.terms)

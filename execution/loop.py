@@ -7,12 +7,13 @@ from typing import Any
 
 from triton_pytorch.batching.grouping import Grouping
 from triton_pytorch.batching.input_builders import input_builders
+from triton_pytorch.batching.pieces import cut, join
 from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.batching.row_rule import RowCountError
 from triton_pytorch.contract.plan import Plan
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.model_log import ModelLog
-from triton_pytorch.execution.outcomes import Outcome, as_outcome, copied
+from triton_pytorch.execution.outcomes import Outcome, Parts, as_outcome, copied
 from triton_pytorch.execution.outputs import Outputs
 from triton_pytorch.execution.requests import RequestReader, check_shapes, shapes_of
 from triton_pytorch.execution.responses import Responder
@@ -53,6 +54,7 @@ class RunLoop:
         self._grouping = Grouping(plan)
         self._builders = input_builders(plan, model.device)
         self._call_rules = plan.call_rules
+        self._piece_rows = plan.piece_rows
         self._outputs = Outputs(plan)
         self._log = ModelLog(plan.model_name, triton.logger)
         self._responder = Responder(plan.model_name, triton, self._log)
@@ -69,9 +71,9 @@ class RunLoop:
 
     def run_group(self, group: Sequence[ParsedRequest]) -> list[Outcome]:
         """Run requests that one call can serve; where it does not serve all of them, each with a call of its own."""
-        outcomes = self._call(group)
         if len(group) == 1:
-            return outcomes
+            return [self._run_alone(group[0])]
+        outcomes = self._call(group)
         errors = [outcome for outcome in outcomes if isinstance(outcome, Exception)]
         if not errors:
             return outcomes
@@ -126,6 +128,21 @@ class RunLoop:
             return self._outputs.scatter(results, requests)
         except Exception as error:
             return [as_outcome(error)] * len(requests)
+
+    def _run_alone(self, request: ParsedRequest) -> Outcome:
+        """Run one request, in pieces where it has more rows than a call may have."""
+        if self._piece_rows is None or request.rows <= self._piece_rows:
+            return self._call([request])[0]
+        pieces: list[Parts] = []
+        for piece in cut(request, self._piece_rows):
+            outcome = copied(self._call([piece])[0])
+            if isinstance(outcome, Exception):
+                return outcome
+            pieces.append(outcome)
+        try:
+            return {name: join(name, [parts[name] for parts in pieces], request.rows) for name in pieces[0]}
+        except Exception as error:
+            return as_outcome(error)
 
     def _learn(self, group: Sequence[ParsedRequest], errors: Sequence[Exception], outcomes: Sequence[Outcome]) -> None:
         """Keep in mind and log why a merged call served nobody, where that is not the error of a request."""

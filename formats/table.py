@@ -119,7 +119,7 @@ FORMATS: tuple[Format, ...] = (
         noun="an AOTInductor package",
         matches=lambda content: content.has("data/aotinductor/"),
         platforms=("torch_aoti",),
-        parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME"}),
+        parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME", "ENFORCE_UPPER_BOUNDS"}),
         describe=_describe_package,
         open=_open_package,
     ),

@@ -41,6 +41,7 @@ class Parameters:
     enable_jit_profiling: bool | None = None
     enable_tensor_fuser: bool | None = None
     enable_weight_sharing: bool = False
+    enforce_upper_bounds: bool = True
     inference_mode: bool = True
     inter_op_thread_count: int | None = None
     intra_op_thread_count: int | None = None
@@ -143,6 +144,7 @@ _FOR_SOME_FORMATS: dict[str, _Reader] = {
     "ENABLE_JIT_EXECUTOR": _boolean,
     "ENABLE_JIT_PROFILING": _boolean,
     "ENABLE_TENSOR_FUSER": _boolean,
+    "ENFORCE_UPPER_BOUNDS": _boolean,
     "MODULE_METHOD_NAME": _text,
     "NUM_INTEROP_THREADS": _thread_count,
     "NUM_THREADS": _thread_count,

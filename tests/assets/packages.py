@@ -463,17 +463,17 @@ def unstated(path: Path) -> None:
 def ragged(path: Path) -> None:
     """Requests of any length, flat, with where each ends and how long it is; what comes back is a row each, or flat.
 
-    Values are picked by comparison: an index out of range could end the process. For sums of float32 inductor would
-    make up a bound of 4096.
+    Values are picked by comparison: an index out of range could end the process. For the sums, inductor makes up a
+    bound of 4096 values.
     """
     import torch
 
     def forward(self: Any, *, values: Any, ends: Any, shapes: Any, scale: Any) -> Any:
         starts, stops = ends[:-1].unsqueeze(1), ends[1:].unsqueeze(1)
         positions = torch.arange(values.shape[0])
-        own = torch.where((starts <= positions) & (positions < stops), values.double(), 0.0)
+        own = torch.where((starts <= positions) & (positions < stops), values, 0.0)
         return {
-            "sums": own.sum(1, keepdim=True).float() * scale,
+            "sums": own.sum(1, keepdim=True) * scale,
             "lengths": 2 * shapes - (stops - starts),
             "doubled": 2 * values,
         }
@@ -491,6 +491,16 @@ def ragged(path: Path) -> None:
         },
         dynamic_shapes={"values": {0: total}, "ends": {0: rows + 1}, "shapes": {0: rows}, "scale": {0: rows}},
     )
+
+
+@builder
+def first_rows(path: Path) -> None:
+    """Adds the first rows of a table to its batch, each [1, 2]; it has 16, a bound that is real."""
+    import torch
+
+    model = module(lambda self, x: self.table[: x.shape[0]] + x)
+    model.register_buffer("table", torch.tensor([[1.0, 2.0]]).repeat(16, 1))
+    compile_to(path, model, (torch.randn(3, 2),), dynamic_shapes=({0: torch.export.Dim("batch", max=16)},))
 
 
 @builder

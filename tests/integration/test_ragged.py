@@ -5,8 +5,6 @@ from typing import Any
 import pytest
 import torch
 
-from triton_pytorch.contract.leaves import Dimension
-from triton_pytorch.contract.sizes import dynamic_size
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.leaves import positional
 from triton_pytorch.tests.integration.conftest import Serve
@@ -237,19 +235,6 @@ def test_optional_ragged_input() -> None:
     )
     assert [answer["OUTPUT__0"].tolist() for answer in answers] == [[[2.0]], [[4.0]], [[6.0]]]
     assert counts == [5, None]
-
-
-def test_upper_bound_of_a_merged_size() -> None:
-    served = function_loop(
-        lambda values: [values * 2],
-        [tensor_config("INPUT__0", allow_ragged_batch=True)],
-        [tensor_config("OUTPUT__0")],
-        leaf=lambda index: positional(index, dtype="float32", shape=(Dimension(dynamic_size("s0"), 1, 4),)),
-        max_batch_size=8,
-        batch_output=[scatter("OUTPUT__0", "INPUT__0")],
-    )
-    (answer,) = served.execute(served.request(torch.ones(1, 9)))
-    assert answer["OUTPUT__0"].tolist() == [[2.0] * 9]
 
 
 def test_ragged_request_without_rows() -> None:

@@ -103,6 +103,13 @@ BATCHED = {
         lambda rows, number: (values(rows, 4, number=number), values(rows, 2, 3, number=number)),
         lambda x, unused: (x, x[:, :2], x + 1, x + 1),
     ),
+    "first_rows": Batched(  # takes 16 rows in a call
+        "first_rows",
+        [tensor_config("INPUT__0", dims=(2,))],
+        [tensor_config("OUTPUT__0", dims=(2,))],
+        lambda rows, number: (values(rows, 2, number=number),),
+        lambda x: (x + torch.tensor([1.0, 2.0]),),
+    ),
     "writes_to_its_input": Batched(
         "counting",
         [tensor_config("INPUT__0", dims=(2,)), tensor_config("INPUT__1", dims=(2,))],
@@ -185,6 +192,17 @@ def test_merged_rows(server: Server, name: str) -> None:
     counted = statistics(server, name, rounds * len(ROWS))
     assert (counted.successes, counted.failures) == (rounds * len(ROWS), 0)
     assert (counted.rows, counted.executions) == (rounds * sum(ROWS), rounds)
+
+
+def test_more_rows_than_the_model_takes(server: Server) -> None:
+    """The package reads a table of 16 rows: merged requests share calls of 16 rows at most, and large ones are cut."""
+    x, y = (torch.arange(2.0 * rows).reshape(rows, 2) for rows in (31, 1))
+    for answer, sent in zip(
+        infer_at_once(server, "first_rows", [{"INPUT__0": x}, {"INPUT__0": y}]), (x, y), strict=True
+    ):
+        assert differences(answer, {"OUTPUT__0": sent + torch.tensor([1.0, 2.0])}) == []
+    line = "no call is of more than 16 rows, below max_batch_size: 32, since the model takes at most 16 in dimension 0"
+    assert server.log.count(line) == 1
 
 
 @pytest.mark.parametrize("protocol", ["http", "grpc"])

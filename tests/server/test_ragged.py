@@ -46,14 +46,14 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
 
 
 def test_requests_of_any_length(server: Server) -> None:
-    lengths = [2, 0, 5, 1, 1, 40, 3, 0] * 10
+    lengths = [2, 0, 5, 1, 2000, 40, 3, 1500] * 10  # a call takes 4096 numbers, the bound that torch states
 
     def ask(number: int) -> None:
         client = connect(server, "http" if number % 2 else "grpc")
-        values = torch.arange(float(lengths[number])).reshape(1, -1) + 1000 * number
+        values = (torch.arange(float(lengths[number])) % 7).reshape(1, -1) + number
         with client.connection:
             answer = client.infer("ragged", {VALUES: values, "KWARGS[scale]": torch.tensor([[2.0]])})
-        assert answer["RESULT[sums]"].tolist() == [[float(values.double().sum() * 2)]]
+        assert answer["RESULT[sums]"].tolist() == [[float(values.sum() * 2)]]
         assert answer["RESULT[lengths]"].tolist() == [[lengths[number]]]
         assert answer["RESULT[doubled]"].tolist() == (2 * values).tolist()
 
@@ -65,3 +65,11 @@ def test_requests_of_any_length(server: Server) -> None:
     assert statistics.inference_stats.success.count == len(lengths)
     assert statistics.inference_stats.fail.count == 0
     assert statistics.execution_count < len(lengths)
+
+
+def test_request_above_the_bound_that_torch_states(server: Server) -> None:
+    client = connect(server, "grpc")
+    with client.connection:
+        text = client.failure("ragged", {VALUES: torch.ones(1, 4097), "KWARGS[scale]": torch.ones(1, 1)})
+    assert "the request has 4097 elements of input 'KWARGS[values]', but the model takes at most 4096" in text
+    assert "ENFORCE_UPPER_BOUNDS" in text

@@ -7,7 +7,10 @@ import torch
 
 from triton_pytorch.batching.grouping import Grouping
 from triton_pytorch.batching.requests import ParsedRequest
+from triton_pytorch.contract.leaves import Dimension
+from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.assets.leaves import positional
 from triton_pytorch.tests.unit.batching.plans import a_request, planned
 
 
@@ -45,6 +48,16 @@ RAGGED = tensor_config("INPUT__0", dims=(-1,), allow_ragged_batch=True)
 )
 def test_groups(inputs: list[Any], requests: list[Any], groups: list[list[int]]) -> None:
     assert grouped(Grouping(planned(*inputs)), of_shapes(*requests)) == groups
+
+
+@pytest.mark.parametrize(
+    ("rows", "groups"),
+    [([1] * 5, [[0, 1], [2, 3], [4]]), ([2, 1, 1, 3, 1], [[0], [1, 2], [3], [4]]), ([0, 2, 0, 1], [[0, 1, 2], [3]])],
+)
+def test_groups_within_an_upper_bound(rows: list[int], groups: list[list[int]]) -> None:
+    shape = (Dimension(dynamic_size("s0"), 1, 2), Dimension(dynamic_size("s1"), 1), Dimension(size_of(3), 3, 3))
+    plan = planned(DYNAMIC, leaf=lambda index: positional(index, shape=shape))
+    assert grouped(Grouping(plan), of_shapes(*[[(count, 5, 3)] for count in rows])) == groups
 
 
 def test_groups_without_batching() -> None:

@@ -90,10 +90,20 @@ class TestPlan:
         assert broken(plan.request_rules, (4, 3), (4, 0)) == []
 
     def test_warning_for_batch_above_bound(self) -> None:
-        assert bind(config([MASK, X], [B], 65), SIGNATURE).warnings == tuple(
-            f"the config has max_batch_size: 65, but the model was exported for at most 64 rows of input '{name}'"
-            for name in ("KWARGS[mask]", "INPUT__0")
+        plan = bind(config([MASK, X], [B], 65), SIGNATURE)
+        assert plan.piece_rows == 64
+        (warning,) = plan.warnings
+        assert warning == (
+            "no call is of more than 64 rows, below max_batch_size: 65, since the model takes at most 64 in dimension "
+            "0 of input 'KWARGS[mask]': if the exporter invented that bound, set the parameter ENFORCE_UPPER_BOUNDS to "
+            '"false"'
         )
+
+    def test_bounds_that_the_config_lifts(self) -> None:
+        plan = bind(config([MASK, X], [B], 65, parameters={"ENFORCE_UPPER_BOUNDS": "false"}), SIGNATURE)
+        assert (plan.warnings, plan.call_limits, plan.piece_rows) == ((), (), None)
+        assert broken(plan.request_rules, (65, 3), (65, 4)) == []
+        assert len(broken(plan.request_rules, (0, 3), (0, 4))) > 0  # lower bounds stay
 
     def test_plan_of_unknown_leaves(self) -> None:
         silent = with_inputs(positional(0), keyword("mask", 1))

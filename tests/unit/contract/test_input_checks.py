@@ -1,13 +1,14 @@
 """Each way in which a declared input can contradict its leaf is one sentence; what fits is none."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.contract.input_checks import bounds_text, input_errors, input_warnings, is_scalar
+from triton_pytorch.contract.input_checks import UNBOUNDED, bounds_text, fixed_batch_errors, input_errors, is_scalar
 from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.model_config.configuration import read_config
@@ -169,7 +170,7 @@ FIXED_BATCH = (
         (
             declared((65,)),
             leaf(BATCH),
-            ["dimension 0 of input 'X' is declared 65, but the model takes 1 to 64 in [s1]"],
+            [f"dimension 0 of input 'X' is declared 65, but the model takes 1 to 64 in [s1]: {UNBOUNDED}"],
         ),
         (
             declared((0,)),
@@ -186,8 +187,8 @@ FIXED_BATCH = (
             leaf(4, 3, 6),
             [
                 "input 'X' is declared TYPE_INT64, but the model takes TYPE_FP32",
-                FIXED_BATCH,
                 "dimension 2 of input 'X' is declared 5, but the model takes 6 in [4, 3, 6]",
+                FIXED_BATCH,
             ],
         ),
         (ragged((3,)), leaf("s1", 3), [FLAT.format("2 dimensions, [s1, 3]")]),
@@ -225,32 +226,19 @@ FIXED_BATCH = (
     ],
 )
 def test_errors(tensor: Declared, model: Leaf, errors: list[str]) -> None:
-    assert list(input_errors(tensor[0], model, tensor[1])) == errors
+    found = [*input_errors(tensor[0], model, tensor[1]), *fixed_batch_errors([(tensor[0], model)], tensor[1])]
+    assert found == errors
 
 
-@pytest.mark.parametrize(
-    ("tensor", "model", "warnings"),
-    [
-        (
-            declared((3,), 65),
-            leaf(BATCH, 3),
-            ["the config has max_batch_size: 65, but the model was exported for at most 64 rows of input 'X'"],
-        ),
-        (declared((3,), 64), leaf(BATCH, 3), []),
-        (declared((3,), 65), leaf("s1", 3), []),
-        (declared((-1, 3)), leaf(BATCH, 3), []),
-        (declared((1,)), leaf(), []),
-        (declared((3,), 65), positional(0), []),
-        (ragged(), leaf(Dimension(dynamic_size("s1"), 1, 4)), []),  # not a number of rows
-        (
-            made("BATCH_ITEM_SHAPE"),
-            leaf(Dimension(dynamic_size("s1"), 1, 4), 2),
-            ["the config has max_batch_size: 8, but the model was exported for at most 4 rows of input 'B'"],
-        ),
-    ],
-)
-def test_warning_for_batch_above_bound(tensor: Declared, model: Leaf, warnings: list[str]) -> None:
-    assert list(input_warnings(tensor[0], model, tensor[1])) == warnings
+def test_fixed_batch_of_many_inputs() -> None:
+    """What all inputs share is said once."""
+    first, last = declared((3,), 8)[0], declared((2,), 8)[0]
+    inputs = [(first, leaf(4, 3)), (replace(last, name="Y"), leaf(4, 2)), (replace(last, name="Z"), leaf(5, 2))]
+    assert list(fixed_batch_errors([*inputs, (first, leaf("s1", 3)), (first, leaf(4))], 8)) == [
+        "the config has max_batch_size: 8, but the model was exported with a fixed first dimension of "
+        f"{what}: export with a dynamic first dimension, or set max_batch_size: 0"
+        for what in ("4 for inputs 'X', 'Y'", "5 for input 'Z'")
+    ]
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
+from triton_pytorch.contract.input_checks import UNBOUNDED
 from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.contract.shape_rules import ShapeRules, compile_shape_rules
 from triton_pytorch.contract.sizes import parse_size
@@ -104,7 +105,7 @@ def test_no_rules_for_fixed_dims(dims: list[tuple[int, ...]], model: list[Shape 
             [(bounded("s1", 1, 64),)],
             [[(1,)], [(64,)]],
             [(65,)],
-            "dimension 0 of input 'A' is 65, but the model takes 1 to 64",
+            f"dimension 0 of input 'A' is 65, but the model takes 1 to 64: {UNBOUNDED}",
         ),
         (
             [(-1,)],
@@ -212,7 +213,7 @@ def test_requests(
 def test_several_violations() -> None:
     rules = compiled([(-1, -1), (-1,)], [(bounded("s1", 1, 9), "s2"), ("s2",)])
     assert violations(rules, (10, 3), (4,)) == [
-        "dimension 0 of input 'A' is 10, but the model takes 1 to 9",
+        f"dimension 0 of input 'A' is 10, but the model takes 1 to 9: {UNBOUNDED}",
         "dimension 0 of input 'B' is 4, but the model takes 3 (s2) there, since dimension 1 of input 'A' is 3 (s2)",
     ]
 
@@ -232,7 +233,8 @@ class TestBatching:
     def test_upper_bound_of_the_batch(self) -> None:
         rules = compiled([(-1,)], [(bounded("s1", 1, 15), bounded("s2", 1, 15))], max_batch_size=64)
         assert violations(rules, (64, 15)) == []
-        assert violations(rules, (64, 16)) == ["dimension 1 of input 'A' is 16, but the model takes 1 to 15"]
+        (sentence,) = violations(rules, (64, 16))
+        assert sentence == f"dimension 1 of input 'A' is 16, but the model takes 1 to 15: {UNBOUNDED}"
         assert violations(rules, (0, 1)) == ["dimension 0 of input 'A' is 0, but the model takes at least 1"]
 
     def test_dimension_related_to_the_batch(self) -> None:

@@ -18,8 +18,10 @@ BOOLEANS = [
     "ENABLE_JIT_PROFILING",
     "ENABLE_TENSOR_FUSER",
     "ENABLE_WEIGHT_SHARING",
+    "ENFORCE_UPPER_BOUNDS",
     "INFERENCE_MODE",
 ]
+ON_BY_DEFAULT = {"ENFORCE_UPPER_BOUNDS", "INFERENCE_MODE"}
 THREAD_COUNTS = ["INTER_OP_THREAD_COUNT", "INTRA_OP_THREAD_COUNT", "NUM_INTEROP_THREADS", "NUM_THREADS"]
 
 
@@ -27,11 +29,10 @@ def test_no_parameters() -> None:
     parameters = read_parameters({})
     assert parameters == Parameters()
     # None leaves a value to torch, or to the machine.
-    assert (parameters.inference_mode, parameters.module_method_name) == (True, "forward")
+    assert {getattr(parameters, key.lower()) for key in ON_BY_DEFAULT} == {True}
+    assert parameters.module_method_name == "forward"
     for_torch = {key for key in BOOLEANS if key.startswith(("ENABLE_JIT", "ENABLE_TENSOR"))}
-    assert {getattr(parameters, key.lower()) for key in BOOLEANS if key not in for_torch | {"INFERENCE_MODE"}} == {
-        False
-    }
+    assert {getattr(parameters, key.lower()) for key in BOOLEANS if key not in for_torch | ON_BY_DEFAULT} == {False}
     assert {getattr(parameters, key.lower()) for key in (*THREAD_COUNTS, *for_torch)} == {None}
 
 

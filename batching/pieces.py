@@ -1,0 +1,44 @@
+"""A request with more rows than a call may have: cut into pieces that are run one after the other, and put together."""
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any
+
+import torch
+
+from triton_pytorch.batching.requests import ParsedRequest
+from triton_pytorch.batching.row_rule import OutputError, rows_text
+
+
+def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
+    """Return a request as pieces of at most `most` rows whose numbers of rows differ by one at most."""
+    count = -(-request.rows // most)
+    if count < 2:
+        return [request]
+    rows = [request.rows // count + (number < request.rows % count) for number in range(count)]
+    return [_piece(request, end - size, end) for size, end in zip(rows, accumulate(rows), strict=True)]
+
+
+def _piece(request: ParsedRequest, start: int, end: int) -> ParsedRequest:
+    leaves = [None if leaf is None else leaf[start:end] for leaf in request.leaves]
+    return ParsedRequest(request.position, leaves, end - start, request.requested)
+
+
+def join(output: str, parts: Sequence[Any], rows: int) -> Any:
+    """Return one output of a request of so many rows, put together from its pieces: a tensor or a list of strings.
+
+    Raises:
+        OutputError: the pieces differ in more than their rows, so that they are not parts of one tensor.
+    """
+    if not isinstance(parts[0], torch.Tensor):
+        return [text for part in parts for text in part]
+    first = parts[0].shape
+    for part in parts:
+        if part.shape[1:] != first[1:]:
+            raise OutputError(
+                output,
+                f"output '{output}' has shape {list(first)} for the first {rows_text(first[0])} and "
+                f"{list(part.shape)} for others of this request, whose {rows_text(rows)} are more than the model takes "
+                f"in one call: send at most {rows_text(first[0])}",
+            )
+    return torch.cat(list(parts))
