@@ -87,7 +87,7 @@ def _load(args: dict[str, str]) -> Any:
         _warn(config.name, [*settings.warnings, *description.warnings, *plan.warnings])
         model = model_format.open(description, plan.leaves, run_mode(settings.parameters))
     try:
-        loop = RunLoop(plan, model, _triton())
+        loop = RunLoop(plan, model, _triton(), args["model_version"])
     except BaseException:
         model.close()
         raise
@@ -122,4 +122,5 @@ def _triton() -> Any:
         response=pb_utils.InferenceResponse,
         error=pb_utils.TritonError,
         logger=pb_utils.Logger,
+        metric_family=pb_utils.MetricFamily,
     )

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, rows_text
+from triton_pytorch.batching.row_rule import OutputError, OutputFault, rows_text
 
 
 def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
@@ -35,10 +35,10 @@ def join(output: str, parts: Sequence[Any], rows: int) -> Any:
     first = parts[0].shape
     for part in parts:
         if part.shape[1:] != first[1:]:
-            raise OutputError(
-                output,
-                f"output '{output}' has shape {list(first)} for the first {rows_text(first[0])} and "
-                f"{list(part.shape)} for others of this request, whose {rows_text(rows)} are more than the model takes "
-                f"in one call: send at most {rows_text(first[0])}",
+            text = (
+                f"output '{output}' has shape {list(first)} for the first {rows_text(first[0])} and {list(part.shape)} "
+                f"for others of this request, whose {rows_text(rows)} are more than the model takes in one call: send "
+                f"at most {rows_text(first[0])}"
             )
+            raise OutputError([OutputFault(output, text)])
     return torch.cat(list(parts))

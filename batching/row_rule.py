@@ -4,18 +4,21 @@ That an output has a row for each row of the inputs is the user's word (`max_bat
 Where a call shows that it is not so, whose rows are whose cannot be told: its requests are run alone.
 """
 
+from collections.abc import Sequence
+
 from triton_pytorch.model_config.errors import ModelRunError
+from triton_pytorch.model_config.suggestions import joined
 
 
-class OutputError(ModelRunError):
-    """An output of a call is not what config.pbtxt declares; an outcome of the requests that asked for it."""
+class OutputFault:
+    """Why an output of a call is not what config.pbtxt declares."""
 
     def __init__(self, output: str, text: str) -> None:
-        super().__init__(text)
         self.output = output
+        self.text = text
 
 
-class RowCountError(OutputError):
+class RowCountFault(OutputFault):
     """A call returned another number of rows of an output than went in.
 
     `counts` has both numbers, `hint` what to change if the model is meant to do so.
@@ -26,6 +29,14 @@ class RowCountError(OutputError):
         self.counts = f"{rows_text(sent)} went in and {came_out} came out"
         self.hint = hint
         super().__init__(output, f"output '{output}' is not batched: {self.counts}; {hint}")
+
+
+class OutputError(ModelRunError):
+    """Outputs that a request asked for are not what config.pbtxt declares; all their faults in one text."""
+
+    def __init__(self, faults: Sequence[OutputFault]) -> None:
+        super().__init__(joined([fault.text for fault in faults]))
+        self.faults = faults
 
 
 def rows_text(count: int) -> str:

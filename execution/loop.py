@@ -9,7 +9,7 @@ from triton_pytorch.batching.grouping import Grouping
 from triton_pytorch.batching.input_builders import input_builders
 from triton_pytorch.batching.pieces import cut, join
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import RowCountError
+from triton_pytorch.batching.row_rule import OutputError, RowCountFault
 from triton_pytorch.contract.plan import Plan
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.model_log import ModelLog
@@ -42,7 +42,7 @@ class RunLoop:
         UnsupportedError: the model has strings, which this Triton's Python backend misreads.
     """
 
-    def __init__(self, plan: Plan, model: Model, triton: Triton) -> None:
+    def __init__(self, plan: Plan, model: Model, triton: Triton, version: str) -> None:
         data_types = [planned.declared.data_type for planned in plan.inputs]
         data_types += [planned.data_type for planned in plan.outputs]
         if DataType.STRING in data_types:
@@ -57,7 +57,7 @@ class RunLoop:
         self._piece_rows = plan.piece_rows
         self._outputs = Outputs(plan)
         self._log = ModelLog(plan.model_name, triton.logger)
-        self._responder = Responder(plan.model_name, triton, self._log)
+        self._responder = Responder(plan.model_name, version, triton, self._log)
         self._asks_for_cancellation = False
 
     def execute(self, requests: Sequence[TritonRequest]) -> list[Any]:
@@ -84,6 +84,7 @@ class RunLoop:
 
     def close(self) -> None:
         """Release the model."""
+        self._log.tell_number(at_once=True)
         self._model.close()
 
     def _outcomes(self, requests: Sequence[TritonRequest]) -> list[Outcome]:
@@ -146,13 +147,14 @@ class RunLoop:
 
     def _learn(self, group: Sequence[ParsedRequest], errors: Sequence[Exception], outcomes: Sequence[Outcome]) -> None:
         """Keep in mind and log why a merged call served nobody, where that is not the error of a request."""
-        mismatches = [error for error in errors if isinstance(error, RowCountError)]
-        for error in mismatches:
-            self._grouping.stop_merging(error.output)
+        faults = [fault for error in errors if isinstance(error, OutputError) for fault in error.faults]
+        mismatches = [fault for fault in faults if isinstance(fault, RowCountFault)]
+        for fault in mismatches:
+            self._grouping.stop_merging(fault.output)
             self._log.warn_once(
-                f"rows of {error.output}",
-                f"output '{error.output}' is not batched: {error.counts} of one call for {len(group)} requests; "
-                f"requests for it are run alone from now on; {error.hint}",
+                f"rows of {fault.output}",
+                f"output '{fault.output}' is not batched: {fault.counts} of one call for {len(group)} requests; "
+                f"requests for it are run alone from now on; {fault.hint}",
             )
         if not mismatches and not any(isinstance(outcome, Exception) for outcome in outcomes):
             rows = sum(request.rows for request in group)

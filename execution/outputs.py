@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, RowCountError
+from triton_pytorch.batching.row_rule import OutputError, OutputFault, RowCountFault
 from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes, scatter_strings
 from triton_pytorch.contract.plan import Plan, PlannedOutput
-from triton_pytorch.execution.outcomes import Outcome, Parts
+from triton_pytorch.execution.outcomes import Outcome
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
@@ -22,7 +22,7 @@ from triton_pytorch.torch_runtime.tensors import as_response_output
 # The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
 Results = Sequence[Any]
 # One output of a call for each of its requests, or why it is not there.
-Split = Sequence[Any] | OutputError
+Split = Sequence[Any] | OutputFault
 
 _HINT = "if that is how the model works, set max_batch_size: 0"
 _HINT_FOR_RAGGED = (
@@ -65,17 +65,15 @@ class Outputs:
             for output in self._outputs
             if output.name in requested
         ]
+        whole = [(name, split) for name, split in splits if not isinstance(split, OutputFault)]
+        faults = [split for _, split in splits if isinstance(split, OutputFault)]
         outcomes: list[Outcome] = []
         for index, request in enumerate(requests):
-            parts: Parts = {}
-            for name, split in splits:
-                if name in request.requested:
-                    if isinstance(split, OutputError):  # the first one that concerns the request
-                        outcomes.append(split)
-                        break
-                    parts[name] = split[index]
+            requested = request.requested
+            if faults and (own := [fault for fault in faults if fault.output in requested]):
+                outcomes.append(OutputError(own))
             else:
-                outcomes.append(parts)
+                outcomes.append({name: split[index] for name, split in whole if name in requested})
         return outcomes
 
 
@@ -98,7 +96,7 @@ class TensorOutput:
     dtype: torch.dtype
     dims: tuple[int, ...]
 
-    def _tensor(self, result: Any) -> torch.Tensor | OutputError:
+    def _tensor(self, result: Any) -> torch.Tensor | OutputFault:
         """Return the result where it is a tensor of the declared type that Triton can read."""
         if (
             isinstance(result, torch.Tensor)
@@ -108,7 +106,7 @@ class TensorOutput:
             and (result.data_ptr() or not result.numel())
         ):
             return result.resolve_neg()  # DLPack tells only the memory of a view of negatives, as `.conj().imag` is
-        return OutputError(self.name, _absence(self.name, result) or self._wrong_tensor(result))
+        return OutputFault(self.name, _absence(self.name, result) or self._wrong_tensor(result))
 
     def _wrong_tensor(self, result: Any) -> str:
         declared = f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}"
@@ -130,8 +128,8 @@ class TensorOutput:
             and all(declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True))
         )
 
-    def _wrong_dims(self, result: torch.Tensor, after: str = "") -> OutputError:
-        return OutputError(
+    def _wrong_dims(self, result: torch.Tensor, after: str = "") -> OutputFault:
+        return OutputFault(
             self.name,
             f"output '{self.name}' is declared with dims {list(self.dims)}{after}, but the model returned "
             f"{list(result.shape)}: change its dims in config.pbtxt",
@@ -144,15 +142,15 @@ class RowsOutput(TensorOutput):
 
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:
         """Return the rows of each request, contiguous; views where the result is."""
         tensor = self._tensor(result)
-        if isinstance(tensor, OutputError):
+        if isinstance(tensor, OutputFault):
             return tensor
         rows = [request.rows for request in requests]
         shape = tensor.shape
         if not shape or shape[0] != sum(rows):
-            return RowCountError(self.name, sum(rows), shape[0] if shape else None, self.hint)
+            return RowCountFault(self.name, sum(rows), shape[0] if shape else None, self.hint)
         if not self._is_declared(shape[1:]):
             return self._wrong_dims(tensor, " after the batch dimension")
         return scatter_rows(tensor, rows)
@@ -162,10 +160,10 @@ class RowsOutput(TensorOutput):
 class WholeOutput(TensorOutput):
     """A tensor of a model without batching, whose calls are for one request each."""
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:  # noqa: ARG002
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:  # noqa: ARG002
         """Return the tensor, contiguous."""
         tensor = self._tensor(result)
-        if isinstance(tensor, OutputError):
+        if isinstance(tensor, OutputFault):
             return tensor
         if tensor.dim() == 0 and self.dims in ((1,), (DYNAMIC,)):
             tensor = tensor.reshape(1)  # Triton has no way to declare an output without dimensions here
@@ -178,15 +176,15 @@ class ShapedOutput(TensorOutput):
 
     source: int
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:
         """Return a tensor for each request, contiguous."""
         tensor = self._tensor(result)
-        if isinstance(tensor, OutputError):
+        if isinstance(tensor, OutputFault):
             return tensor
         shapes = [self._shape(request.leaves[self.source].shape) for request in requests]
         count = sum(map(prod, shapes))
         if tensor.numel() != count:
-            return OutputError(
+            return OutputFault(
                 self.name,
                 f"output '{self.name}' has {tensor.numel()} elements, but batch_output cuts it into the shapes of an "
                 f"input, which make {count} here: {listed([str(shape) for shape in shapes])}",
@@ -209,13 +207,13 @@ class StringsOutput:
     is_batched: bool
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[list[str]] | OutputError:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[list[str]] | OutputFault:
         """Return the strings of each request of a call."""
         absence = _absence(self.name, result)
         if absence is not None:
-            return OutputError(self.name, absence)
+            return OutputFault(self.name, absence)
         if isinstance(result, torch.Tensor):
-            return OutputError(
+            return OutputFault(
                 self.name,
                 f"output '{self.name}' is declared TYPE_STRING, but the model returned a tensor: "
                 f"write data_type: {DATA_TYPES.get(result.dtype, result.dtype)} in config.pbtxt",
@@ -224,10 +222,10 @@ class StringsOutput:
         if self.is_batched:
             rows = [request.rows for request in requests]
             if len(strings) != sum(rows):
-                return RowCountError(self.name, sum(rows), len(strings), self.hint)
+                return RowCountFault(self.name, sum(rows), len(strings), self.hint)
             return scatter_strings(strings, rows)
         if self.count not in (DYNAMIC, len(strings)):
-            return OutputError(
+            return OutputFault(
                 self.name,
                 f"output '{self.name}' is declared with dims [{self.count}], but the model returned {len(strings)} "
                 "strings: change its dims in config.pbtxt",

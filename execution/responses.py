@@ -5,12 +5,12 @@ from typing import Any
 
 import torch
 
-from triton_pytorch.batching.row_rule import OutputError
+from triton_pytorch.execution.failed_requests import FailedRequests
 from triton_pytorch.execution.interfaces import Triton
 from triton_pytorch.execution.model_log import ModelLog
 from triton_pytorch.execution.outcomes import Outcome, UnforeseenError, as_outcome
 from triton_pytorch.execution.strings import as_triton_array
-from triton_pytorch.model_config.errors import BackendError
+from triton_pytorch.model_config.errors import BackendError, CancelledError, RequestError
 from triton_pytorch.model_config.file_names import printable
 from triton_pytorch.torch_runtime.tensors import to_dlpack
 
@@ -18,8 +18,9 @@ from triton_pytorch.torch_runtime.tensors import to_dlpack
 class Responder:
     """Makes the responses of one model."""
 
-    def __init__(self, model_name: str, triton: Triton, log: ModelLog) -> None:
+    def __init__(self, model_name: str, version: str, triton: Triton, log: ModelLog) -> None:
         self._model_name = model_name
+        self._failed_requests = FailedRequests(triton.metric_family, model_name, version)
         self._new_tensor = triton.tensor
         self._new_response = triton.response
         self._error = triton.error
@@ -27,11 +28,13 @@ class Responder:
 
     def responses(self, outcomes: Sequence[Outcome]) -> list[Any]:
         """Return a response for each outcome, in order."""
+        self._log.tell_number()
         new_response, new_tensor = self._new_response, self._new_tensor
-        responses = []
+        responses, failures = [], 0
         for outcome in outcomes:
             if isinstance(outcome, Exception):
                 responses.append(self._failure(outcome))
+                failures += not isinstance(outcome, CancelledError)  # that client has no use for an answer
                 continue
             try:
                 tensors = []
@@ -43,17 +46,20 @@ class Responder:
                 responses.append(new_response(tensors))
             except Exception as error:
                 responses.append(self._failure(as_outcome(error)))
+                failures += 1
+        if failures:
+            self._failed_requests.add(failures)
         return responses
 
     def _failure(self, error: Exception) -> Any:
-        """Return the response of a request that failed; what nobody foresaw is logged whole and not told."""
-        if isinstance(error, OutputError):
-            self._log.error_once(f"output {error.output}", str(error))
+        """Log why a request failed, and return its response; what nobody foresaw is logged whole and not told."""
         if isinstance(error, BackendError):
-            return self._told(f"model '{self._model_name}': {error}", error.code)
-        if isinstance(error, UnforeseenError):
-            self._log.internal_error(error.trace)
-        return self._told(f"internal error in model '{self._model_name}': see the server's log", "INTERNAL")
-
-    def _told(self, message: str, code: str) -> Any:
+            code, message = error.code, f"model '{self._model_name}': {error}"
+            logged = message
+        else:
+            code, message = "INTERNAL", f"internal error in model '{self._model_name}': see the server's log"
+            trace = error.trace if isinstance(error, UnforeseenError) else str(error)
+            logged = f"internal error in model '{self._model_name}':\n{trace}"
+        if not isinstance(error, CancelledError):
+            self._log.failed_request(printable(logged), is_fault_of_client=isinstance(error, RequestError))
         return self._new_response([], error=self._error(printable(message), getattr(self._error, code)))

@@ -4,9 +4,9 @@ Request memory is unaligned and writable, outputs must be contiguous in the Pyth
 numpy form, `requested_output_names` is a set, and `Logger` appears only after the entry module was imported.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -135,6 +135,38 @@ class Logger:
         self.lines.append(("error", message))
 
 
+class Metric:
+    """A number that increments add to."""
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+    def increment(self, value: float) -> None:
+        assert value > 0  # Triton refuses less for a counter
+        self.value += value
+
+
+class MetricFamily:
+    """The metrics of one name by their labels, as one process sees them."""
+
+    COUNTER = "counter"
+    metrics: ClassVar[dict[tuple[str, frozenset[tuple[str, str]]], Metric]] = {}
+
+    def __init__(self, *, name: str, description: str, kind: str) -> None:
+        assert description
+        assert kind == self.COUNTER
+        self._name = name
+
+    def Metric(self, labels: Mapping[str, str]) -> Metric:  # noqa: N802
+        return self.metrics.setdefault((self._name, frozenset(labels.items())), Metric())
+
+
+def failed_requests(model: str = "m", version: str = "1") -> float:
+    """Return what the counter of a model says."""
+    labels = frozenset({"model": model, "version": version}.items())
+    return MetricFamily.metrics["triton_pytorch_failed_requests", labels].value
+
+
 def fake_module() -> Any:
     """Make the module as it is while the stub imports model.py: still empty."""
     return ModuleType("triton_python_backend_utils")
@@ -143,7 +175,8 @@ def fake_module() -> Any:
 def fill(module: Any) -> Logger:
     """Give the module its names, as the stub does before `initialize`; returns its logger."""
     module.Logger = Logger()
-    for value in (Tensor, TritonError, InferenceResponse, InferenceRequest):
+    MetricFamily.metrics.clear()
+    for value in (Tensor, TritonError, InferenceResponse, InferenceRequest, MetricFamily):
         setattr(module, value.__name__, value)
     logger: Logger = module.Logger
     return logger
@@ -153,7 +186,7 @@ def names() -> Triton:
     """Make the names that the run loop needs, without an entry module."""
     module = fake_module()
     fill(module)
-    return Triton(module.Tensor, module.InferenceResponse, module.TritonError, module.Logger)
+    return Triton(module.Tensor, module.InferenceResponse, module.TritonError, module.Logger, module.MetricFamily)
 
 
 def unaligned(tensor: torch.Tensor) -> torch.Tensor:

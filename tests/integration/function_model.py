@@ -96,7 +96,7 @@ def function_loop(
     plan = bind(config_read, Signature(tuple(input_leaves), tuple(output_leaves)))
     model = FunctionModel(function, device, session)
     triton = fake_triton.names()
-    loop = RunLoop(plan, model, triton)
+    loop = RunLoop(plan, model, triton, "1")
     return Loop(model, loop, triton.logger, [output["name"] for output in outputs])
 
 

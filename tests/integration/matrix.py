@@ -489,7 +489,7 @@ class Attempts:
         plan = bind(read_config(json.dumps({"name": "m", **config})), self._description.signature)
         package = open_package(self._description, plan.leaves, RunMode())
         model = FunctionModel(lambda *leaves: package.run([*leaves]), package.device, package.session, self._calls)
-        return RunLoop(plan, model, fake_triton.names())
+        return RunLoop(plan, model, fake_triton.names(), "1")
 
     def _is_answered(self, loop: RunLoop, change: Change, request: "Request") -> bool:
         """Return whether a request is answered right; False where it is refused, as it has to be."""

@@ -9,8 +9,10 @@ from typing import Any
 import pytest
 import torch
 
+from triton_pytorch.execution.model_log import FAILURES_A_SECOND
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.tests.assets.configs import tensor_config
+from triton_pytorch.tests.integration import fake_triton
 from triton_pytorch.tests.integration.function_model import Loop, function_loop
 from triton_pytorch.torch_runtime.session import Session
 
@@ -71,7 +73,7 @@ def test_bad_request_fails_alone() -> None:
     assert answers[1] == "INTERNAL: model 'm': unlucky"
     assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
     assert len(served.model.calls) == 1 + 3
-    assert served.logger.lines == []  # the request was wrong, and was told
+    assert served.logger.lines == [("error", "a request failed: model 'm': unlucky")]
 
 
 def test_failed_call_is_repeated_once() -> None:
@@ -108,7 +110,7 @@ def test_unreadable_request_spoils_no_call() -> None:
     assert [answers[i]["OUTPUT__0"].tolist() for i in (0, 3)] == [[[2.0, 2.0]], [[6.0, 6.0]]]
     assert len(served.model.calls) == 1
     (line,) = served.logged("error")
-    assert line.startswith("internal error in model 'm':\nTraceback (most recent call last):\n")
+    assert line.startswith("a request failed: internal error in model 'm':\nTraceback (most recent call last):\n")
     assert "ZeroDivisionError" in line
 
 
@@ -185,8 +187,8 @@ def test_row_count_of_one_request(function: Callable[[torch.Tensor], torch.Tenso
             "max_batch_size: 0"
         )
         assert answer["OUTPUT__1"].tolist() == [[6.0, 6.0]] * rows
-    (line,) = served.logged("error")  # once
-    assert "OUTPUT__0" in line
+    assert served.logged("error") == [f"a request failed: {refused.removeprefix('INTERNAL: ')}"] * 3
+    assert served.logged("warn") == []
 
 
 def test_row_count_of_a_merged_call() -> None:
@@ -380,7 +382,45 @@ def test_output_missing_in_one_answer(absent: Any) -> None:
         assert [answers[i]["OUTPUT__1"].tolist() for i in (0, 2)] == [[[2.0, 2.0]], [[4.0, 4.0]]]
         assert answers[1].startswith("INTERNAL: model 'm': ")
         assert ("OUTPUT__1' is None in this answer" if absent is None else "not in this answer") in answers[1]
-    assert len(served.logged("error")) == 1
+    assert len(served.logged("error")) == 4
+
+
+def test_faults_of_several_outputs() -> None:
+    """What is wrong with the outputs of a request is told together, not one output with each request."""
+    served = a_loop(lambda x: [mean(x), x, x.double(), ModelRunError("no such key")], outputs=4)
+    everything, some = served.execute(
+        served.request(row(1, 2)), served.request(row(2), outputs=["OUTPUT__3", "OUTPUT__1", "OUTPUT__2"])
+    )
+    wrong_type = (
+        "Output 'OUTPUT__2' is declared TYPE_FP32, but the model returned TYPE_FP64: write data_type: TYPE_FP64"
+    )
+    assert everything == (
+        "INTERNAL: model 'm': Output 'OUTPUT__0' is not batched: 2 rows went in and 1 row came out; if that is how the "
+        f"model works, set max_batch_size: 0. {wrong_type} in config.pbtxt. No such key."
+    )
+    assert some == f"INTERNAL: model 'm': {wrong_type} in config.pbtxt. No such key."
+
+
+def test_failed_requests_are_counted() -> None:
+    served = a_loop(fails_on_a_magic_row)
+    served.execute(*[served.request(row(value)) for value in (1, MAGIC, 2)])
+    assert fake_triton.failed_requests() == 1
+    served.execute(served.request(row(3)), served.request())
+    assert fake_triton.failed_requests() == 2
+    assert served.logged("error") == ["a request failed: model 'm': unlucky"]
+    assert served.logged("warn") == ["a request failed: model 'm': the request lacks input INPUT__0"]
+
+
+def test_many_failed_requests() -> None:
+    """Ten lines a second, and then how many more there were; all are counted."""
+    served = a_loop(fails_on_a_magic_row)
+    served.loop._log._clock = lambda: 100.0
+    for _ in range(3):
+        served.execute(*[served.request(row(MAGIC))] * 25)
+    assert len(served.logged("error")) == FAILURES_A_SECOND
+    served.loop.close()
+    assert served.logged("error")[FAILURES_A_SECOND:] == ["model 'm': 65 more requests failed within a second"]
+    assert fake_triton.failed_requests() == 75
 
 
 def test_outputs_not_requested() -> None:

@@ -89,7 +89,7 @@ def test_leaves_own_data(shape: Shape, naming: Callable[[str, LeafNames], str]) 
     entries = ([tensor_config(name, dims=(2, 3)) for name in shuffled(names, 1)] for names in (inputs, outputs))
     config = read_config(json.dumps({"name": "m", **model_config(*entries)}))
     plan = bind(config, program.signature)
-    loop = RunLoop(plan, ExportedModel(program, plan.leaves), fake_triton.names())
+    loop = RunLoop(plan, ExportedModel(program, plan.leaves), fake_triton.names(), "1")
     sent = dict(zip(inputs, in_order_of_the_spec(program.in_spec, args, kwargs), strict=True))
     wanted = {name: value for name, value in zip(outputs, expected, strict=True) if value is not None}
     tensors = [fake_triton.Tensor(name, fake_triton.unaligned(sent[name])) for name in shuffled(inputs, 3)]

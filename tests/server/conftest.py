@@ -1,6 +1,7 @@
 """Real tritonservers for tests: one for each module, with all its models started at once, and its log on failure."""
 
 import time
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -209,6 +210,16 @@ def statistics(server: Server, model: str, requests: int) -> Statistics:
                 return Statistics(successes, failures, counted["inference_count"], counted["execution_count"])
             assert time.monotonic() < deadline, f"{requests} requests were sent to {model}, but Triton counts {counted}"
             time.sleep(0.02)
+
+
+def failed_requests(server: Server, model: str) -> int:
+    """Return what our counter of failed requests says in Triton's metrics."""
+    (url,) = (endpoint.url for endpoint in server.endpoints if endpoint.name == "metrics")
+    with urllib.request.urlopen(f"http://{url}/metrics", timeout=PATIENCE_S) as response:
+        lines = response.read().decode().splitlines()
+    labels = f'{{model="{model}",version="1"}}'
+    (value,) = (line.split()[-1] for line in lines if line.startswith(f"triton_pytorch_failed_requests{labels}"))
+    return int(float(value))
 
 
 def load_errors(server: Server) -> dict[str, str]:

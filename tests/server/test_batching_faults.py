@@ -18,6 +18,7 @@ from triton_pytorch.tests.server.conftest import (
     Client,
     StartServer,
     connect,
+    failed_requests,
     infer_at_once,
     statistics,
     write_model,
@@ -108,7 +109,7 @@ def look_up(number: int, rows: int, *, is_bad: bool) -> dict[str, torch.Tensor]:
 @pytest.mark.parametrize("bad", [{1}, {0, 5}, {0, 1, 2, 3, 4, 5}, set()], ids=str)
 def test_bad_request_fails_alone(server: Server, bad: set[int]) -> None:
     requests = [look_up(i, rows, is_bad=i in bad) for i, rows in enumerate((1, 2, 1, 1, 2, 1))]
-    before = statistics(server, "table_rows", 0)
+    before, failed_before = statistics(server, "table_rows", 0), failed_requests(server, "table_rows")
 
     answers = infer_at_once(server, "table_rows", requests)
 
@@ -124,6 +125,9 @@ def test_bad_request_fails_alone(server: Server, bad: set[int]) -> None:
     after = statistics(server, "table_rows", sent)
     # Triton's Python backend counts a request that was answered with an error as a success (server#7713).
     assert after.successes + after.failures == sent
+    assert failed_requests(server, "table_rows") - failed_before == len(bad)
+    for number in bad:
+        assert f"a request failed: {answers[number]}" in server.log
     assert (after.rows - before.rows, after.executions - before.executions) == (8, 1)
 
 
