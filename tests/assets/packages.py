@@ -23,11 +23,14 @@ ROOT = Path(__file__).resolve().parents[2]
 CACHE = Path(os.environ.get("TRITON_PYTORCH_TEST_CACHE", ROOT / ".cache" / "packages"))
 NESTED_EXAMPLE = ROOT / "examples" / "nested"
 REAL_MODELS = ROOT / "tests" / "assets" / "real_models.py"
+HUGGINGFACE = ROOT / "tests" / "assets" / "huggingface.py"
 # Where the model of a builder is defined, unless that is the builder itself.
 MODULES = {
     "nested": NESTED_EXAMPLE / "nested_model.py",
     "small_resnet": REAL_MODELS,
     "small_encoder": REAL_MODELS,
+    "bert": HUGGINGFACE,
+    "gpt2": HUGGINGFACE,
 }
 # What only benchmarks load; they compile it themselves.
 OF_BENCHMARKS = ("add_sub", "linear_65_mb", "mlp", "small_encoder", "small_resnet")
@@ -601,6 +604,40 @@ def _compile_real_model(path: Path) -> None:
     name = path.name.partition("-")[0]
     model, shape = runpy.run_path(str(REAL_MODELS))[name]()
     compile_to(path, model, (torch.randn(2, *shape),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+
+
+@builder
+def bert(path: Path) -> None:
+    """An encoder of HuggingFace's; what eager torch answers to some requests lies beside it, with suffix .pt."""
+    _compile_from_huggingface(path)
+
+
+@builder
+def gpt2(path: Path) -> None:
+    """A decoder of HuggingFace's, with its cache among the results; its answers lie beside it too."""
+    _compile_from_huggingface(path)
+
+
+def _compile_from_huggingface(path: Path) -> None:
+    """Compile the model of huggingface.py that bears the package's name, and keep what eager torch answers beside it.
+
+    The tests need not import transformers then, which takes seconds.
+    """
+    import torch
+
+    made = runpy.run_path(str(HUGGINGFACE))
+    model = made[path.name.partition("-")[0]]().eval()
+    requests = [made["tokens"](rows, length) for rows, length in ((1, 7), (3, 7), (2, 4))]
+    with torch.no_grad():
+        answers = [torch.utils._pytree.tree_leaves(model(**request)) for request in requests]
+    torch.save(list(zip(requests, answers, strict=True)), answers_of(path))
+    sizes = {0: torch.export.Dim("batch", max=64), 1: torch.export.Dim("length", max=32)}
+    compile_to(path, model, (), requests[1], dynamic_shapes=dict.fromkeys(requests[1], sizes))
+
+
+def answers_of(path: Path) -> Path:
+    """Return where the answers for a package of a HuggingFace model lie: pairs of a request and the result's leaves."""
+    return path.with_name(f"{path.name.partition('.')[0]}.pt")
 
 
 @builder

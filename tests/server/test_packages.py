@@ -11,7 +11,7 @@ from triton_pytorch.examples.nested.nested_model import INPUT_ORDINALS, INPUT_PA
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.archives import rewritten
 from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
-from triton_pytorch.tests.assets.packages import package_paths
+from triton_pytorch.tests.assets.packages import answers_of, package_paths
 from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, write_model
 
 INPUTS, OUTPUTS = list(INPUT_PATHS), list(OUTPUT_PATHS)
@@ -20,6 +20,16 @@ MIXED = (
     [*OUTPUTS[:3], *OUTPUT_ORDINALS[3:]],
 )
 DTYPES = {str(dtype).removeprefix("torch."): dtype for dtype in TYPES}
+
+# The outputs of a model by their names, in flat order, with their dims after the batch dimension.
+HUGGINGFACE = {
+    "bert": {"RESULT[last_hidden_state]": (-1, 16), "RESULT[pooler_output]": (16,)},
+    "gpt2": {
+        "RESULT[logits]": (-1, 50),
+        "RESULT[cache][key_cache][0]": (2, -1, 8),
+        "RESULT[cache][value_cache][0]": (2, -1, 8),
+    },
+}
 
 SHIM = f"import runpy\nTritonPythonModel = runpy.run_path({str(ROOT / 'model.py')!r})['TritonPythonModel']\n"
 
@@ -40,7 +50,7 @@ def shuffled(names: list[str]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", "all_dtypes", "scalars", "weights_beside_the_library"])
+    packages = package_paths(["nested", "all_dtypes", "scalars", "weights_beside_the_library", *HUGGINGFACE])
 
     def nested(name: str, inputs: list[str], outputs: list[str], **config: Any) -> Path:
         entries = shuffled(inputs), shuffled(outputs)
@@ -74,7 +84,21 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
         max_batch_size=8,
         default_model_filename="modèle.pt2",
     )
+    for name, outputs in HUGGINGFACE.items():
+        text = [tensor_config(f"KWARGS[{argument}]", torch.int64) for argument in ("input_ids", "attention_mask")]
+        results = [tensor_config(output, dims=dims) for output, dims in outputs.items()]
+        write_model(repository, name, packages[name], text, results, max_batch_size=8)
     return start_server(repository)
+
+
+@pytest.mark.parametrize("name", list(HUGGINGFACE))
+def test_models_of_huggingface(client: Client, name: str) -> None:
+    """Results of registered classes go by their keys, in whatever the package of transformers was exported with."""
+    for request, answers in torch.load(answers_of(package_paths([name])[name])):
+        answer = client.infer(name, {f"KWARGS[{argument}]": tensor for argument, tensor in request.items()})
+        assert list(answer) == list(HUGGINGFACE[name])
+        for (output, got), expected in zip(answer.items(), answers, strict=True):
+            assert torch.allclose(got, expected, rtol=1e-4, atol=1e-5), output
 
 
 @pytest.mark.parametrize(
