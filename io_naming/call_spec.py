@@ -16,33 +16,38 @@ import json
 import re
 import reprlib
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath, Root, forbidden_character
-from triton_pytorch.model_config.errors import ArtifactError, NamingError, UnsupportedError
+from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.model_config.suggestions import listed
 
 _PROTOCOL = 1
 _SEQUENCES = ("builtins.tuple", "builtins.list", "collections.namedtuple")
 _MAPPINGS = ("builtins.dict", "collections.OrderedDict")
+_Leaves = list[tuple[LeafPath, str | None]]  # with the owner of each
 _LEAF: dict[str, object] = {"type": None, "context": None, "children_spec": []}
 
 
 @dataclass(frozen=True, slots=True)
 class CallSpec:
-    """The names of all leaves in flat order: leaf i is `INPUT__i` or `OUTPUT__i`."""
+    """The names of all leaves in flat order: leaf i is `INPUT__i` or `OUTPUT__i`.
+
+    `faults` say which leaves no tensor's name can be made for, so that the model cannot be served.
+    """
 
     inputs: tuple[LeafNames, ...]
     outputs: tuple[LeafNames, ...]
+    faults: tuple[str, ...]
 
 
 def read_call_spec(in_spec: str, out_spec: str) -> CallSpec:
     """Read the two specs of a package, as `AOTIModelPackageLoader.get_call_spec()` or the wrapper source gives them.
 
-    Raises ArtifactError where a text is not a pytree spec, and NamingError where the key of a dictionary cannot be
-    written in a tensor's name or two leaves print alike.
+    Raises ArtifactError where a text is not a pytree spec.
     """
     match _tree(in_spec, "in_spec"):
         case {
@@ -52,24 +57,25 @@ def read_call_spec(in_spec: str, out_spec: str) -> CallSpec:
             inputs = [*_leaves("ARGS", args), *_leaves("KWARGS", kwargs)]
         case _:
             raise ArtifactError("the package's in_spec is damaged: expected a tuple of an args tuple and a kwargs dict")
-    return CallSpec(_named(inputs), _named(_leaves("RESULT", _tree(out_spec, "out_spec"))))
+    outputs = _leaves("RESULT", _tree(out_spec, "out_spec"))
+    faults = [fault for leaves in (inputs, outputs) for fault in (*_key_faults(leaves), *_twin_faults(leaves))]
+    return CallSpec(_named(inputs), _named(outputs), tuple(faults))
 
 
-def check_leaf_count(spec: CallSpec, runner_inputs: int) -> None:
-    """Refuse a package whose compiled model takes another number of tensors than its call spec has input leaves.
+def leaf_count_faults(spec: CallSpec, runner_inputs: int) -> Iterator[str]:
+    """Yield what is wrong where the compiled model takes another number of tensors than its call spec has input leaves.
 
-    `None` and constant arguments are leaves of the spec and no inputs of the runner, so that leaf i would no longer
-    be input i. Raises UnsupportedError for those, ArtifactError for a runner with more inputs than leaves.
+    `None` and constant arguments are leaves of the spec and no inputs of the runner, so that leaf i is not input i.
     """
     leaves = f"{len(spec.inputs)} input leaves ({listed([names.names[0] for names in spec.inputs])})"
     if runner_inputs < len(spec.inputs):
-        raise UnsupportedError(
+        yield (
             f"the package's call spec has {leaves} but its compiled model takes {runner_inputs} tensors, because"
             " some arguments were None or constants at export: export with tensors only, making the rest part of"
             " the module, for example through a wrapper module whose forward takes tensors only"
         )
     if runner_inputs > len(spec.inputs):
-        raise ArtifactError(
+        yield (
             f"the package's call spec has {leaves} but its compiled model takes {runner_inputs} tensors:"
             " they do not belong together, so build the package again"
         )
@@ -96,17 +102,34 @@ def _parsed(text: str, what: str) -> object:
         raise ArtifactError(f"{what} is not valid JSON ({error}): {reprlib.repr(text)}") from error
 
 
-def _named(leaves: list[tuple[LeafPath, str | None]]) -> tuple[LeafNames, ...]:
+def _key_faults(leaves: _Leaves) -> Iterator[str]:
+    keys = {
+        (LeafPath(path.root, path.segments[:number]), segment): forbidden
+        for path, _ in leaves
+        for number, segment in enumerate(path.segments)
+        if (forbidden := forbidden_character(segment)) is not None
+    }
+    for (path, key), forbidden in keys.items():
+        yield (
+            f"the key {key!r} of the dictionary at {path} holds {forbidden!r}, so no tensor name can be made of it:"
+            ' expected a key without , " [ ] white space and unprintable characters; rename it and export again'
+        )
+
+
+def _twin_faults(leaves: _Leaves) -> Iterator[str]:
     twins = [str(path) for path, count in Counter(path for path, _ in leaves).items() if count > 1]
     if twins:
-        raise NamingError(
+        yield (
             f"several leaves of the model print alike as {listed(twins)}, so no name fits one of them alone:"
             " expected keys that differ as text, got some like 1 and '1'; rename one and export again"
         )
+
+
+def _named(leaves: _Leaves) -> tuple[LeafNames, ...]:
     return tuple(LeafNames(path, (str(path),), index=index, owner=owner) for index, (path, owner) in enumerate(leaves))
 
 
-def _leaves(root: Root, tree: object) -> list[tuple[LeafPath, str | None]]:
+def _leaves(root: Root, tree: object) -> _Leaves:
     """Return the path of each leaf, with its owner: the keyword of the call or the key of the result it belongs to."""
     paths = []
     waiting = [(LeafPath(root), tree)]
@@ -131,7 +154,7 @@ def _keys_and_children(path: LeafPath, node: object) -> tuple[list[str] | None, 
                 return None, children
             if kind not in _MAPPINGS:
                 return _keys_of_registered(context, len(children)), children
-            keys = [_segment(path, key) for key in _keys(path, context)]
+            keys = [_key_text(path, key) for key in _keys(path, context)]
             if len(keys) == len(children):
                 return keys, children
     raise _damaged(path, node, "pytree node")
@@ -157,17 +180,6 @@ def _keys(path: LeafPath, context: object) -> list[object]:
     if not isinstance(keys, list):
         raise _damaged(path, context, "list of keys")
     return keys
-
-
-def _segment(path: LeafPath, key: object) -> str:
-    text = _key_text(path, key)
-    forbidden = forbidden_character(text)
-    if forbidden is not None:
-        raise NamingError(
-            f"the key {text!r} of the dictionary at {path} holds {forbidden!r}, so no tensor name can be made of it:"
-            ' expected a key without , " [ ] white space and unprintable characters; rename it and export again'
-        )
-    return text
 
 
 def _key_text(path: LeafPath, key: object) -> str:

@@ -4,7 +4,7 @@ The wrapper source in the package says it, without torch. Where that source was 
 to ask it for the call spec.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -14,7 +14,7 @@ from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.contract.sections import Section
 from triton_pytorch.contract.signature import Signature
-from triton_pytorch.io_naming.call_spec import check_leaf_count, read_call_spec
+from triton_pytorch.io_naming.call_spec import CallSpec, leaf_count_faults, read_call_spec
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.model_config.parameters import Parameters
@@ -64,9 +64,7 @@ class PackageDescription:
             ArtifactError: torch would load the package, and then kill the process or answer wrongly.
             BackendError: the library has to be opened, and cannot be (`library`).
         """
-        errors = [*self.errors, *self.host_errors]
-        if errors:
-            raise ArtifactError(f"'{self.archive.path}' cannot be served: {joined(errors)}")
+        self._check([*self.errors, *self.host_errors])
         if self.inputs is None or self.outputs is None:
             return self._signature_of_library()
         return Signature(self.inputs, self.outputs)
@@ -88,10 +86,13 @@ class PackageDescription:
 
         return open_library(self.archive, self.model, self.built_for, self.device)
 
+    def _check(self, errors: Sequence[str]) -> None:
+        if errors:
+            raise ArtifactError(f"'{self.archive.path}' cannot be served: {joined(errors)}")
+
     def _signature_of_library(self) -> Signature:
         call_spec = read_call_spec(*self.library.specs)
-        if self.counts is not None:
-            check_leaf_count(call_spec, self.counts.inputs)
+        self._check([*call_spec.faults, *_count_faults(call_spec, self.counts)])
         return Signature(_names_only(call_spec.inputs), _names_only(call_spec.outputs))
 
 
@@ -106,8 +107,6 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
     Raises:
         ArtifactError: the archive or the call spec in it is damaged.
         ConfigError: the archive holds no model of that name, or several and none was chosen.
-        NamingError: no name can be made of a dictionary's key.
-        UnsupportedError: the model takes something else than tensors.
     """
     if file.archive is None:
         raise ArtifactError(f"'{file.path}' is not a zip archive: expected an AOTInductor package")
@@ -119,11 +118,9 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
     errors = [_WITHOUT_WEIGHTS] if _is_without_weights(counts, model) else []
     if specs is not None:
         call_spec = read_call_spec(*specs)
-        if counts is not None:
-            check_leaf_count(call_spec, counts.inputs)
         read = read_input_leaves(model.wrapper, call_spec.inputs, counts)
         inputs, outputs = read.leaves, _names_only(call_spec.outputs)
-        errors = [*read.errors, *errors]
+        errors = [*call_spec.faults, *_count_faults(call_spec, counts), *read.errors, *errors]
         warnings = [f"the package does not say {listed(read.unknown)}: the config is trusted there"] * bool(
             read.unknown
         )
@@ -140,6 +137,10 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
         host_errors=tuple(host_errors(built_for, read_cpu_flags())),
         warnings=tuple(warnings),
     )
+
+
+def _count_faults(call_spec: CallSpec, counts: RunnerCounts | None) -> Iterator[str]:
+    return leaf_count_faults(call_spec, counts.inputs if counts is not None else len(call_spec.inputs))
 
 
 def _is_without_weights(counts: RunnerCounts | None, model: PackagedModel) -> bool:

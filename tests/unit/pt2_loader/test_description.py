@@ -1,6 +1,7 @@
 """What is known of a package before it is opened, and what keeps it from being served."""
 
 import json
+import re
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from triton_pytorch.artifact_store.model_file import ModelFile, open_model_file
-from triton_pytorch.model_config.errors import ArtifactError, UnsupportedError
+from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.pt2_loader.description import PackageDescription, describe
 from triton_pytorch.pt2_loader.host import BuiltFor
@@ -94,8 +95,30 @@ def test_packages_that_cannot_be_served(
 
 def test_leaf_count(path: Path) -> None:
     fewer = kept("relations").replace("AOTInductorModelBase(3,", "AOTInductorModelBase(2,")
-    with pytest.raises(UnsupportedError, match=r"3 input leaves .* takes 2 tensors"), described(path, fewer):
-        pass
+    with described(path, fewer) as description:
+        assert [str(leaf) for leaf in description.inputs or ()] == ["ARGS[0]", "ARGS[1]", "ARGS[2]"]
+        assert {leaf.dtype for leaf in description.inputs or ()} == {None}  # leaf i is not input i
+        with pytest.raises(ArtifactError, match=r"cannot be served: .* 3 input leaves .* takes 2 tensors"):
+            _ = description.signature
+
+
+def test_leaf_without_a_name(path: Path) -> None:
+    """`inspect` does not give up on the rest of the model."""
+    source = kept("relations")
+    spec = re.search(r'out_spec_ = R"\((.*)\)"', source)
+    assert spec
+    leaf = '{"type": null, "context": null, "children_spec": []}'
+    keyed = f'[1, {{"type": "builtins.dict", "context": "[\\"a b\\", \\"c\\"]", "children_spec": [{leaf}, {leaf}]}}]'
+    with described(path, source.replace(spec[1], keyed)) as description:
+        assert [leaf.shape is None for leaf in description.inputs or ()] == [False] * 3
+        assert [str(leaf) for leaf in description.outputs or ()] == ["RESULT[a b]", "RESULT[c]"]
+        (error,) = description.errors
+        assert error == (
+            "the key 'a b' of the dictionary at RESULT holds ' ', so no tensor name can be made of it: expected a key "
+            'without , " [ ] white space and unprintable characters; rename it and export again'
+        )
+        with pytest.raises(ArtifactError, match="cannot be served: the key 'a b'"):
+            _ = description.signature
 
 
 def test_not_an_archive(path: Path) -> None:
