@@ -15,7 +15,7 @@ from triton_pytorch.execution.outcomes import Outcome, Parts
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
-from triton_pytorch.model_config.tensors import DYNAMIC
+from triton_pytorch.model_config.tensors import DYNAMIC, ONE_IN_EACH_ROW
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
@@ -130,11 +130,11 @@ class TensorOutput:
             and all(declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True))
         )
 
-    def _wrong_dims(self, result: torch.Tensor, after: str = "") -> OutputError:
+    def _wrong_dims(self, result: torch.Tensor, after: str = "", remedy: str = "change its dims") -> OutputError:
         return OutputError(
             self.name,
             f"output '{self.name}' is declared with dims {list(self.dims)}{after}, but the model returned "
-            f"{list(result.shape)}: change its dims in config.pbtxt",
+            f"{list(result.shape)}: {remedy} in config.pbtxt",
         )
 
 
@@ -154,7 +154,9 @@ class RowsOutput(TensorOutput):
         if not shape or shape[0] != sum(rows):
             return RowCountError(self.name, sum(rows), shape[0] if shape else None, self.hint)
         if not self._is_declared(shape[1:]):
-            return self._wrong_dims(tensor, " after the batch dimension")
+            remedy = "change its dims" if self.dims else "change its dims, or its reshape,"
+            remedy = f"declare {ONE_IN_EACH_ROW}" if len(shape) == 1 else remedy
+            return self._wrong_dims(tensor, " after the batch dimension", remedy)
         return scatter_rows(tensor, rows)
 
 

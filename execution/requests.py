@@ -17,7 +17,7 @@ from triton_pytorch.model_config.errors import RequestError
 from triton_pytorch.model_config.suggestions import joined
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
-_LARGEST_INT = 2**63 - 1  # of a Python int that torch takes
+_LARGEST_INT = 2**63 - 1  # an argument of type int has 64 bits, the sign among them
 
 Shapes = Sequence[Sequence[int] | None]  # by the position of the input; None for one that was not sent
 
