@@ -115,7 +115,7 @@ def _bind_names(direction: Direction, declared: Sequence[tuple[str, DataType]], 
 
 
 def _is_ordered(leaf: Leaf) -> bool:
-    """Return whether the order of a config counts an input: a number that has a default is declared by name only."""
+    """Return whether the order of a config counts a leaf: a number that has a default is declared by its name only."""
     return leaf.kind is not ValueKind.OTHER and not (leaf.kind is ValueKind.NUMBER and leaf.has_default)
 
 

@@ -13,7 +13,7 @@ class ValueKind(Enum):
 
     TENSOR = auto()
     STRINGS = auto()  # a list of strings, or a single one in a result
-    NUMBER = auto()  # as an input, which has no dimensions, or as an output
+    NUMBER = auto()  # an int, a float or a bool; in a result a complex number too
     NONE = auto()
     OTHER = auto()  # an argument that no request can send
     UNKNOWN = auto()

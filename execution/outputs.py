@@ -154,10 +154,13 @@ class RowsOutput(TensorOutput):
         if not shape or shape[0] != sum(rows):
             return RowCountError(self.name, sum(rows), shape[0] if shape else None, self.hint)
         if not self._is_declared(shape[1:]):
-            remedy = "change its dims" if self.dims else "change its dims, or its reshape,"
-            remedy = f"declare {ONE_IN_EACH_ROW}" if len(shape) == 1 else remedy
-            return self._wrong_dims(tensor, " after the batch dimension", remedy)
+            return self._wrong_dims(tensor, " after the batch dimension", self._dims_remedy(shape))
         return scatter_rows(tensor, rows)
+
+    def _dims_remedy(self, returned: torch.Size) -> str:
+        if len(returned) == 1:
+            return f"declare {ONE_IN_EACH_ROW}"
+        return "change its dims" if self.dims else "change its dims, or its reshape,"
 
 
 @dataclass(frozen=True, slots=True)
