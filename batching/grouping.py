@@ -2,6 +2,7 @@
 
 from collections.abc import Hashable
 
+from triton_pytorch.batching.one_values import bits_of
 from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.contract.call_limits import CallLimit
 from triton_pytorch.contract.plan import Plan
@@ -21,20 +22,21 @@ class Grouping:
             if planned.declared.optional or DYNAMIC in planned.declared.shape[1:]
         ]
         self._limits = plan.call_limits
+        self._one_values = [planned.position for planned in plan.inputs if planned.is_one_value]
         self._unmerged_outputs: set[str] = set()
 
     def groups(self, requests: list[ParsedRequest]) -> list[list[ParsedRequest]]:
         """Return the requests in groups, groups and requests in the order in which they came.
 
-        Requests of a group have the same sizes after the batch dimension and the same optional inputs, and bring no
-        more than a call may hold; one that brings more is alone.
+        Requests of a group have the same sizes after the batch dimension, the same optional inputs, and the same value
+        of each input of which a call has one, and bring no more than a call may hold; one that brings more is alone.
         """
         if not self._is_batched:
             return [[request] for request in requests]
         if len(requests) < 2:
             return [requests] if requests else []
         groups = [requests]
-        if self._distinctive or self._unmerged_outputs:
+        if self._distinctive or self._one_values or self._unmerged_outputs:
             by_kind: dict[Hashable, list[ParsedRequest]] = {}
             for request in requests:
                 by_kind.setdefault(self._kind(request), []).append(request)
@@ -67,6 +69,8 @@ class Grouping:
         if not self._unmerged_outputs.isdisjoint(request.requested):
             return request  # equal to no other
         leaves = request.leaves
-        return tuple(
-            [None if (leaf := leaves[position]) is None else leaf.shape[sizes] for position, sizes in self._distinctive]
-        )
+        shapes = [
+            None if (leaf := leaves[position]) is None else leaf.shape[sizes] for position, sizes in self._distinctive
+        ]
+        values = [None if (leaf := leaves[position]) is None else bits_of(leaf[:1])[0] for position in self._one_values]
+        return *shapes, *values

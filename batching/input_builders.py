@@ -6,14 +6,16 @@ import torch
 
 from triton_pytorch.batching.batch_inputs import batch_input_builder
 from triton_pytorch.batching.gather import gather
+from triton_pytorch.batching.one_values import number_in
 from triton_pytorch.batching.requests import ParsedRequest
+from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedBatchInput, PlannedInput
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.torch_runtime.tensors import as_model_input
 
-# Builds one input leaf of a call, a tensor or strings, from the requests that share the call; None where it is optional
-# and was not sent, which is the same in all requests of a call.
-InputBuilder = Callable[[Sequence[ParsedRequest]], "torch.Tensor | list[str] | None"]
+# Builds one input leaf of a call, a tensor, strings or a number, from the requests that share the call; None where it
+# is optional and was not sent, which is the same in all requests of a call.
+InputBuilder = Callable[[Sequence[ParsedRequest]], "torch.Tensor | list[str] | float | None"]
 
 
 def input_builders(plan: Plan, device: torch.device) -> list[InputBuilder]:
@@ -28,15 +30,16 @@ def _builder(planned: PlannedInput, device: torch.device) -> InputBuilder:
         builder = _strings(planned.position)
     elif planned.declared.is_ragged:
         builder = _ragged(planned.position, device)
-    elif planned.is_scalar:
-        builder = _scalar(planned.position, device)
+    elif planned.is_one_value:
+        is_number = planned.leaf.kind is ValueKind.NUMBER
+        builder = _number(planned.position) if is_number else _one_tensor(planned.position, device)
     else:
         builder = _gathered(planned.position, device, planned.leaf.layout)
     return _optional(planned.position, builder) if planned.declared.optional else builder
 
 
 def _optional(position: int, builder: InputBuilder) -> InputBuilder:
-    def build(requests: Sequence[ParsedRequest]) -> torch.Tensor | list[str] | None:
+    def build(requests: Sequence[ParsedRequest]) -> torch.Tensor | list[str] | float | None:
         return None if requests[0].leaves[position] is None else builder(requests)
 
     return build
@@ -67,11 +70,21 @@ def _strings(position: int) -> InputBuilder:
     return build
 
 
-def _scalar(position: int, device: torch.device) -> InputBuilder:
-    """Return the builder of a leaf without dimensions, which only models without batching have."""
+def _number(position: int) -> InputBuilder:
+    """Return the builder of a number, which is the same in all rows of all requests of a call."""
+
+    def build(requests: Sequence[ParsedRequest]) -> float:
+        return number_in(requests[0].leaves[position])
+
+    return build
+
+
+def _one_tensor(position: int, device: torch.device) -> InputBuilder:
+    """Return the builder of a tensor without dimensions, which is the same in all rows of all requests of a call."""
 
     def build(requests: Sequence[ParsedRequest]) -> torch.Tensor:
-        return gather([requests[0].leaves[position].reshape(())], device, None)
+        # A copy: the model may write to it, and the request may have to run once more.
+        return gather([requests[0].leaves[position].reshape(-1)[0].clone()], device, None)
 
     return build
 

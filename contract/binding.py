@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from triton_pytorch.contract.call_limits import compile_call_limits
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.contract.input_checks import fixed_batch_errors, input_errors, is_scalar
+from triton_pytorch.contract.input_checks import fixed_batch_errors, input_errors, is_one_value
 from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedBatchInput, PlannedInput, PlannedLeaves, PlannedOutput
 from triton_pytorch.contract.shape_rules import compile_shape_rules
@@ -100,14 +100,14 @@ class _Names:
 def _bind_names(direction: Direction, declared: Sequence[tuple[str, DataType]], signature: Signature) -> _Names:
     is_input = direction is Direction.INPUT
     leaves = signature.inputs if is_input else signature.outputs
-    sendable = [position for position, leaf in enumerate(leaves) if leaf.kind is not ValueKind.OTHER]
+    ordered = [position for position, leaf in enumerate(leaves) if _is_ordered(leaf)]
     names = [leaf.names for leaf in leaves]
     table = NameTable(
         direction,
         names,
         opaque={position for position, leaf in enumerate(leaves) if leaf.kind is ValueKind.UNKNOWN},
         has_more=signature.has_open_result and not is_input,
-        in_order=sendable if signature.follows_config_order else None,
+        in_order=ordered if signature.follows_config_order else None,
     )
     resolution = table.resolve([name for name, _ in declared])
     errors = [*resolution.errors, *(_missing_inputs(leaves, resolution.targets) if is_input else ())]
@@ -117,6 +117,11 @@ def _bind_names(direction: Direction, declared: Sequence[tuple[str, DataType]], 
         for (name, data_type), target, position in zip(declared, resolution.targets, positions, strict=True)
     )
     return _Names(tuple(bound), (*errors, inventory(direction, names)) if errors else (), resolution.warnings)
+
+
+def _is_ordered(leaf: Leaf) -> bool:
+    """Return whether the order of a config counts a leaf: a number that has a default is declared by its name only."""
+    return leaf.kind is not ValueKind.OTHER and not (leaf.kind is ValueKind.NUMBER and leaf.has_default)
 
 
 def _positions(targets: Sequence[Target | None]) -> list[int]:
@@ -144,7 +149,7 @@ def _bound(leaves: Sequence[Leaf], target: Target, name: str, data_type: DataTyp
 
 
 def _planned_input(tensor: DeclaredInput, bound: _Bound) -> PlannedInput:
-    return PlannedInput(tensor, bound.planned, bound.position, is_scalar(tensor, bound.leaf))
+    return PlannedInput(tensor, bound.planned, bound.position, is_one_value(tensor, bound.leaf))
 
 
 def _planned_batch_input(batch_input: BatchInput, inputs: Mapping[str, _Bound]) -> PlannedBatchInput:

@@ -3,18 +3,23 @@
 from collections.abc import Iterable, Iterator
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
-from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
+from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind, shape_text
 from triton_pytorch.contract.sizes import Size
 from triton_pytorch.model_config.datatypes import DataType, data_type_of
 from triton_pytorch.model_config.suggestions import listed
-from triton_pytorch.model_config.tensors import DYNAMIC
+from triton_pytorch.model_config.tensors import DYNAMIC, ONE_IN_EACH_ROW
 
 UNBOUNDED = 'if the exporter invented that bound, set the parameter ENFORCE_UPPER_BOUNDS to "false"'
 
 
-def is_scalar(declared: DeclaredInput, leaf: Leaf) -> bool:
-    """Return whether an input without dimensions is declared `dims: [ 1 ]`, as Triton demands without batching."""
-    return leaf.shape == () and declared.shape == (1,)
+def is_one_value(declared: DeclaredInput, leaf: Leaf) -> bool:
+    """Return whether a declared input is one value in a call: a number, or a tensor without dimensions.
+
+    Triton demands `dims: [ 1 ]` for it, and with batching a batch dimension too: then its rows have to be equal.
+    """
+    if leaf.shape != () or declared.depends_on_merge:
+        return False
+    return declared.shape in (((DYNAMIC, 1), (DYNAMIC,)) if declared.is_batched else ((1,),))
 
 
 def fixed_batch_errors(inputs: Iterable[tuple[DeclaredInput, Leaf]], max_batch_size: int) -> Iterator[str]:
@@ -36,12 +41,13 @@ def input_errors(declared: DeclaredInput, leaf: Leaf, max_batch_size: int) -> It
     """Yield a sentence for each way in which the shape or type of a declared tensor contradicts the model."""
     if declared.data_type is DataType.STRING:
         return  # value_checks.py
-    if leaf.dtype is not None and declared.data_type.torch_name != leaf.dtype:
+    # A number can be sent in several types: value_checks.py.
+    if leaf.kind is not ValueKind.NUMBER and leaf.dtype is not None and declared.data_type.torch_name != leaf.dtype:
         yield _wrong_type(declared, leaf.dtype)
-    if leaf.shape is None or is_scalar(declared, leaf):
+    if leaf.shape is None or is_one_value(declared, leaf):
         return
     if len(declared.shape) != len(leaf.shape):
-        yield _wrong_rank(declared, leaf.shape, max_batch_size)
+        yield _wrong_rank(declared, _taken(leaf, leaf.shape), len(leaf.shape), max_batch_size)
         return
     for number, (size, dimension) in enumerate(zip(declared.shape, leaf.shape, strict=True)):
         if number == 0 and declared.depends_on_merge:
@@ -61,8 +67,13 @@ def _wrong_type(declared: DeclaredInput, dtype: str) -> str:
     return f"{is_declared}, but the model takes {taken}{hint}"
 
 
-def _wrong_rank(declared: DeclaredInput, shape: tuple[Dimension, ...], max_batch_size: int) -> str:
-    taken = f"the model takes {_dimensions(len(shape))}, {shape_text(shape)}"
+def _taken(leaf: Leaf, shape: tuple[Dimension, ...]) -> str:
+    if leaf.kind is ValueKind.NUMBER:
+        return f"the model takes {leaf.type}, which is one number"
+    return f"the model takes {_dimensions(len(shape))}, {shape_text(shape)}"
+
+
+def _wrong_rank(declared: DeclaredInput, taken: str, rank: int, max_batch_size: int) -> str:
     if declared.is_ragged:
         return (
             f"input '{declared.name}' is ragged, so that all requests arrive flat, in 1 dimension, but {taken}: export "
@@ -73,13 +84,15 @@ def _wrong_rank(declared: DeclaredInput, shape: tuple[Dimension, ...], max_batch
         return f"{made}, which has {_dimensions(len(declared.shape))}, but {taken}"
     dims = declared.shape[1:] if declared.is_batched else declared.shape
     after = " after the batch dimension" if declared.is_batched else ""
-    hint = _rank_hint(len(declared.shape), len(shape), max_batch_size)
+    hint = _rank_hint(len(declared.shape), rank, max_batch_size)
     return f"input '{declared.name}' is declared with dims {list(dims)}{after}, but {taken}{hint}"
 
 
 def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
-    if not taken and not max_batch_size:
+    if not taken:
         return ": declare dims: [ 1 ]"
+    if max_batch_size and taken == 1:
+        return f": declare {ONE_IN_EACH_ROW}, or set max_batch_size: 0"
     if max_batch_size and declared == taken + 1:
         return ": leave the batch dimension out of dims, or set max_batch_size: 0"
     if not max_batch_size and declared == taken - 1:

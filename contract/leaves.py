@@ -13,7 +13,7 @@ class ValueKind(Enum):
 
     TENSOR = auto()
     STRINGS = auto()  # a list of strings, or a single one in a result
-    NUMBER = auto()
+    NUMBER = auto()  # an int, a float or a bool; in a result a complex number too
     NONE = auto()
     OTHER = auto()  # an argument that no request can send
     UNKNOWN = auto()

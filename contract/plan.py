@@ -25,13 +25,13 @@ class PlannedLeaves:
 class PlannedInput:
     """An input that requests send, with its leaf; `position` is that of the leaf in `PlannedLeaves.inputs`.
 
-    `is_scalar`: a leaf without dimensions, declared `dims: [ 1 ]` as Triton demands without batching.
+    `is_one_value`: a number, or a tensor without dimensions; all requests of a call have the same, in each row.
     """
 
     declared: DeclaredInput
     leaf: Leaf
     position: int
-    is_scalar: bool
+    is_one_value: bool
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from math import prod
 from typing import cast
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput
-from triton_pytorch.contract.input_checks import bounds_text, is_scalar, upper_remedy
+from triton_pytorch.contract.input_checks import bounds_text, is_one_value, upper_remedy
 from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.model_config.tensors import DYNAMIC
 
@@ -147,7 +147,7 @@ def _empty_remedy(dimension: Dimension) -> str:
 
 
 def _dimensions(declared: DeclaredInput, leaf: Leaf, position: int) -> Iterator[InputDimension]:
-    if leaf.shape is None or is_scalar(declared, leaf):
+    if leaf.shape is None or is_one_value(declared, leaf):
         return
     if len(declared.shape) != len(leaf.shape):  # an error of its own
         return

@@ -8,9 +8,16 @@ from collections.abc import Iterator
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.model_config.datatypes import DataType, data_type_of
-from triton_pytorch.model_config.tensors import TensorConfig
+from triton_pytorch.model_config.tensors import ONE_IN_EACH_ROW, TensorConfig
 
-SENDABLE = "Tensor, Optional[Tensor], List[str] or Dict[str, Tensor]"
+SENDABLE = "Tensor, int, float, bool, an Optional of these, List[str] or Dict[str, Tensor]"
+
+# What an input that is a number can be declared, in words and all of it, by the dtype of its leaf.
+_NUMBER_TYPES = {
+    "int64": ("TYPE_INT64 or another integer type", {it for it in DataType if "INT" in it.name}),
+    "float64": ("TYPE_FP64 or TYPE_FP32", {DataType.FP64, DataType.FP32}),
+    "bool": ("TYPE_BOOL", {DataType.BOOL}),
+}
 
 
 def input_value_errors(declared: DeclaredInput, leaf: Leaf) -> Iterator[str]:
@@ -24,6 +31,10 @@ def input_value_errors(declared: DeclaredInput, leaf: Leaf) -> Iterator[str]:
             yield f"{label} is declared {declared.data_type}, but the model takes {leaf.type}: declare TYPE_STRING"
         else:
             yield from _dims_errors(label, declared.shape, is_batched=declared.is_batched)
+    elif leaf.kind is ValueKind.NUMBER:
+        words, data_types = _NUMBER_TYPES[leaf.dtype or ""]
+        if declared.data_type not in data_types:
+            yield f"{label} is declared {declared.data_type}, but the model takes {leaf.type}: declare {words}"
     elif declared.data_type is DataType.STRING:
         yield f"{label} is declared TYPE_STRING, but the model takes a tensor there: declare {_type_of(leaf)}"
 
@@ -45,6 +56,11 @@ def output_value_errors(declared: TensorConfig, leaf: Leaf, *, is_batched: bool)
         yield f"{returned}: {_number_remedy(leaf)}"
 
 
+def number_type(leaf: Leaf) -> str:
+    """Return in words what an input that is a number can be declared."""
+    return _NUMBER_TYPES[leaf.dtype or ""][0]
+
+
 def _type_of(leaf: Leaf) -> str:
     return str(data_type_of(leaf.dtype) or "the data type of the tensor")
 
@@ -60,7 +76,7 @@ def _dims_errors(label: str, shape: tuple[int, ...], *, is_batched: bool) -> Ite
     if is_batched:
         yield (
             f"{label} is TYPE_STRING with dims {list(shape[1:])} after the batch dimension, but a list of strings has "
-            "one dimension, that of the batch: declare dims: [ 1 ] and reshape: { shape: [ ] }"
+            f"one dimension, that of the batch: declare {ONE_IN_EACH_ROW}"
         )
     else:
         yield (

@@ -25,7 +25,7 @@ class Model(Protocol):
         ...
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
-        """Call the model with a tensor or strings for each input leaf, or None for one that has a default.
+        """Call the model with a tensor, strings or a number for each input leaf, or None for one that has a default.
 
         A leaf of the result is a tensor, strings, None, or the ModelRunError that says why this answer lacks it.
         Raises ModelRunError with the model's own words.

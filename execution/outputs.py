@@ -15,7 +15,7 @@ from triton_pytorch.execution.outcomes import Outcome
 from triton_pytorch.model_config.datatypes import DataType
 from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import listed
-from triton_pytorch.model_config.tensors import DYNAMIC
+from triton_pytorch.model_config.tensors import DYNAMIC, ONE_IN_EACH_ROW
 from triton_pytorch.torch_runtime.datatypes import DATA_TYPES, TORCH_DTYPES
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
@@ -128,11 +128,11 @@ class TensorOutput:
             and all(declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True))
         )
 
-    def _wrong_dims(self, result: torch.Tensor, after: str = "") -> OutputFault:
+    def _wrong_dims(self, result: torch.Tensor, after: str = "", remedy: str = "change its dims") -> OutputFault:
         return OutputFault(
             self.name,
             f"output '{self.name}' is declared with dims {list(self.dims)}{after}, but the model returned "
-            f"{list(result.shape)}: change its dims in config.pbtxt",
+            f"{list(result.shape)}: {remedy} in config.pbtxt",
         )
 
 
@@ -152,8 +152,13 @@ class RowsOutput(TensorOutput):
         if not shape or shape[0] != sum(rows):
             return RowCountFault(self.name, sum(rows), shape[0] if shape else None, self.hint)
         if not self._is_declared(shape[1:]):
-            return self._wrong_dims(tensor, " after the batch dimension")
+            return self._wrong_dims(tensor, " after the batch dimension", self._dims_remedy(shape))
         return scatter_rows(tensor, rows)
+
+    def _dims_remedy(self, returned: torch.Size) -> str:
+        if len(returned) == 1:
+            return f"declare {ONE_IN_EACH_ROW}"
+        return "change its dims" if self.dims else "change its dims, or its reshape,"
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """The arguments of a callable as input leaves, each with all names that a config can use for it.
 
-Tensors and lists of strings are one leaf each: `x` is also `ARGS[0]` and `KWARGS[x]`. The entries of a dictionary
-argument are leaves: `options[a]`, and `a` alone where no other argument is a dictionary. Keys that the code of the
-callable spells out are known; unless they are all, an open leaf `options[<key>]` stands for any others.
+Tensors, numbers and lists of strings are one leaf each: `x` is also `ARGS[0]` and `KWARGS[x]`. The entries of a
+dictionary argument are leaves: `options[a]`, and `a` alone where no other argument is a dictionary. Keys that the code
+of the callable spells out are known; unless they are all, an open leaf `options[<key>]` stands for any others.
 """
 
 from collections.abc import Iterator, Sequence
@@ -19,6 +19,7 @@ class ArgumentKind(Enum):
 
     TENSOR = auto()
     STRINGS = auto()  # a list of strings
+    NUMBER = auto()
     DICTIONARY = auto()  # of tensors
     OTHER = auto()  # what no request can send
 
@@ -37,18 +38,23 @@ class Keys:
 
 @dataclass(frozen=True, slots=True)
 class Argument:
-    """An argument of a callable, other than `self`; `type` is its type in words, `keys` are those of a dictionary."""
+    """An argument of a callable, other than `self`.
+
+    `type` is its type in words, `dtype` is torch's name of the type of a number, `keys` are those of a dictionary.
+    """
 
     name: str
     kind: ArgumentKind
     has_default: bool = False
     type: str = "Tensor"
     keys: Keys = Keys()
+    dtype: str | None = None
 
 
 _LEAF_KINDS = {
     ArgumentKind.TENSOR: ValueKind.TENSOR,
     ArgumentKind.STRINGS: ValueKind.STRINGS,
+    ArgumentKind.NUMBER: ValueKind.NUMBER,
     ArgumentKind.OTHER: ValueKind.OTHER,
 }
 
@@ -71,6 +77,8 @@ def _whole_leaf(index: int, argument: Argument) -> Leaf:
     return Leaf(
         LeafNames(path, names, index=index, owner=argument.name),
         kind=_LEAF_KINDS[argument.kind],
+        dtype=argument.dtype,
+        shape=() if argument.kind is ArgumentKind.NUMBER else None,
         has_default=argument.has_default,
         type=argument.type,
     )

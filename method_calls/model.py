@@ -41,7 +41,7 @@ class MethodModel:
         self._reason = reason
 
     def run(self, leaves: list[Any]) -> Sequence[Output]:
-        """Call the callable with a tensor or a list of strings for each input leaf, or None for one that was not sent.
+        """Call the callable with a tensor, a list of strings or a number for each input leaf, None for one not sent.
 
         Returns a tensor, a list of strings or None for each output leaf, or a ModelRunError where the answer has no
         such part; the others are right.

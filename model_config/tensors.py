@@ -9,6 +9,8 @@ from triton_pytorch.model_config.errors import ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
 DYNAMIC = -1  # a size that is left to the request
+# How to declare what has the batch dimension and no other: Triton demands dims, and `reshape` takes them away again.
+ONE_IN_EACH_ROW = "dims: [ 1 ] and reshape: { shape: [ ] }"
 
 
 @dataclass(frozen=True, slots=True)

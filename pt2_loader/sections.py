@@ -147,16 +147,17 @@ def _size_json(size: Size) -> int | str:
 
 
 def name_the_batch(inputs: Sequence[Leaf], stated: frozenset[str]) -> tuple[Leaf, ...]:
-    """Call the dynamic size that is dimension 0 of every input `batch`.
+    """Call the dynamic size that is dimension 0 of every input that has dimensions `batch`.
 
     The package names the sizes that its code reads (`stated`). An input that it only hands through has a size of
     its own name there, which counts as the batch too where its bounds are the same.
     """
-    firsts = [leaf.shape[0] for leaf in inputs if leaf.shape]
+    with_dimensions = [leaf for leaf in inputs if leaf.shape != ()]
+    firsts = [leaf.shape[0] for leaf in with_dimensions if leaf.shape]
     names = {_plain_name(dimension.size) for dimension in firsts}
     own_names = names & stated or names
     bounds = {(dimension.lower, dimension.upper) for dimension in firsts}
-    if len(firsts) < len(inputs) or None in names or len(own_names) != 1 or len(bounds) != 1:
+    if len(firsts) < len(with_dimensions) or None in names or len(own_names) != 1 or len(bounds) != 1:
         return tuple(inputs)
     renamed = {name: _BATCH for name in names if name is not None}
     return tuple(replace(leaf, shape=_renamed(leaf.shape or (), renamed)) for leaf in inputs)

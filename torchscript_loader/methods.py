@@ -19,13 +19,15 @@ from triton_pytorch.method_calls.results import (
 from triton_pytorch.torchscript_loader import graphs
 
 # By type, as torch writes it in annotations.
+_NUMBERS = {"int": "int64", "float": "float64", "bool": "bool", "complex": "complex128"}
+_SENDABLE_NUMBERS = {text: _NUMBERS[name] for name in ("int", "float", "bool") for text in (name, f"Optional[{name}]")}
 _ARGUMENTS = {
     "Tensor": ArgumentKind.TENSOR,
     "Optional[Tensor]": ArgumentKind.TENSOR,
     "List[str]": ArgumentKind.STRINGS,
     "Dict[str, Tensor]": ArgumentKind.DICTIONARY,
+    **dict.fromkeys(_SENDABLE_NUMBERS, ArgumentKind.NUMBER),
 }
-_NUMBERS = {"int": "int64", "float": "float64", "bool": "bool", "complex": "complex128"}
 _LEAVES = {
     "Tensor": ValueKind.TENSOR,
     "str": ValueKind.STRINGS,
@@ -80,7 +82,7 @@ def _argument(argument: Any, value: graphs.Value) -> Argument:
     text = argument.type.annotation_str
     kind = _ARGUMENTS.get(text, ArgumentKind.OTHER)
     keys = graphs.read_keys(value) if kind is ArgumentKind.DICTIONARY else Keys()
-    return Argument(argument.name, kind, argument.has_default_value(), text, keys)
+    return Argument(argument.name, kind, argument.has_default_value(), text, keys, _SENDABLE_NUMBERS.get(text))
 
 
 def _default(argument: Any) -> str | None:

@@ -7,6 +7,8 @@ import torch
 
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
+from triton_pytorch.contract.value_checks import number_type
+from triton_pytorch.model_config.datatypes import data_type_of
 from triton_pytorch.torchscript_loader.methods import ScriptMethod
 
 
@@ -32,6 +34,8 @@ def _method_items(method: ScriptMethod) -> Iterator[Fact | Table | Line]:
     yield Table(("argument", "type", "default"), arguments) if arguments else Line("no arguments")
     yield Fact("returns", (method.result.text,))
     yield Fact("inputs", (", ".join(_labels(method.signature.inputs)) or "none",))
+    numbers = [leaf for leaf in method.signature.inputs if leaf.kind is ValueKind.NUMBER]
+    yield Fact("declare", tuple(f"{leaf} as {number_type(leaf)}, dims: [ 1 ]" for leaf in numbers))
     yield Fact("outputs", (", ".join(_labels(method.signature.outputs)) or "none",))
     yield Fact("names", tuple(f"device {device} in its code" for device in method.baked_devices))
 
@@ -40,7 +44,12 @@ def _method_json(method: ScriptMethod) -> Json:
     return {
         "name": method.name,
         "arguments": [
-            {"name": argument.name, "type": argument.type, "default": default}
+            {
+                "name": argument.name,
+                "type": argument.type,
+                "default": default,
+                "data_type": data_type_of(argument.dtype),
+            }
             for argument, default in zip(method.arguments, method.defaults, strict=True)
         ],
         "result": method.result.text,

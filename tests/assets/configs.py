@@ -50,6 +50,16 @@ def as_pbtxt(config: Mapping[str, Any]) -> str:
     return text
 
 
+def from_pbtxt(text: str) -> dict[str, Any]:
+    """Read the text of a config.pbtxt as Triton's JSON."""
+    from google.protobuf import json_format, text_format
+    from tritonclient.grpc import model_config_pb2
+
+    message = text_format.Parse(text, model_config_pb2.ModelConfig())
+    config: dict[str, Any] = json_format.MessageToDict(message, preserving_proto_field_name=True)
+    return config
+
+
 def sample(dtype: torch.dtype) -> torch.Tensor:
     """Two rows of four values that every dtype holds exactly."""
     if dtype is torch.bool:

@@ -6,6 +6,8 @@ from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath
 
+NUMBERS = {"int": "int64", "float": "float64", "bool": "bool"}
+
 
 def packaged(path: LeafPath, index: int, **known: Any) -> Leaf:
     """Make a leaf of a package, which goes by its path and its index."""
@@ -32,6 +34,11 @@ def argument(name: str, index: int, kind: ValueKind = ValueKind.TENSOR, **known:
     """Make the leaf of an argument of a callable."""
     path = LeafPath("KWARGS", (name,))
     return Leaf(LeafNames(path, (name, f"ARGS[{index}]", str(path)), index, name), kind, **known)
+
+
+def number(name: str, index: int, kind: str, **known: Any) -> Leaf:
+    """Make the leaf of an argument that is an `int`, `float` or `bool`."""
+    return argument(name, index, ValueKind.NUMBER, dtype=NUMBERS[kind], shape=(), type=kind, **known)
 
 
 def entry(dictionary: str, index: int, key: str, *, is_only: bool = True, **known: Any) -> Leaf:

@@ -551,6 +551,19 @@ def reshaped(path: Path) -> None:
 
 
 @builder
+def scores(path: Path) -> None:
+    """The score of the label of each row, by a temperature that all rows share: inputs of one and of no dimensions."""
+    import torch
+
+    def forward(self: Any, x: Any, labels: Any, temperature: Any) -> Any:
+        return x.gather(1, labels.unsqueeze(1)).squeeze(1) / temperature
+
+    batch = {0: torch.export.Dim("batch", min=1, max=1000)}
+    example = torch.randn(2, 3), torch.tensor([0, 2]), torch.tensor(2.0)
+    compile_to(path, module(forward), example, dynamic_shapes=(batch, batch, {}))
+
+
+@builder
 def strided_outputs(path: Path) -> None:
     """Results that are transposed, expanded, cut out of the input, and with the batch innermost in memory."""
     import torch

@@ -40,6 +40,27 @@ class NeedsNumber(nn.Module):
         return x.reshape(sizes)
 
 
+class Resamples(nn.Module):
+    """Numbers of every kind, with and without a default, that the result tells apart."""
+
+    def forward(
+        self, x: Tensor, sr: int, gain: float, flips: bool = False, extra: int | None = None, share: float | None = None
+    ) -> Tensor:
+        result = x * sr + gain
+        if flips:
+            result = -result
+        if extra is not None:
+            result = result + extra
+        return result if share is None else result * share
+
+
+class NeedsOptional(nn.Module):
+    """An optional number without a default."""
+
+    def forward(self, x: Tensor, power: int | None) -> Tensor:
+        return x if power is None else x**power
+
+
 class Defaults(nn.Module):
     """Gaps between the arguments that are there."""
 

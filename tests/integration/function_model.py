@@ -30,7 +30,14 @@ class FunctionModel:
 
     def run(self, leaves: list[Any]) -> Sequence[Any]:
         self.calls.append(
-            next((len(leaf) for leaf in leaves if isinstance(leaf, list) or (leaf is not None and leaf.dim())), 0)
+            next(
+                (
+                    len(leaf)
+                    for leaf in leaves
+                    if isinstance(leaf, list) or (isinstance(leaf, torch.Tensor) and leaf.dim())
+                ),
+                0,
+            )
         )
         return self.function(*leaves)
 

@@ -3,6 +3,7 @@
 import gc
 import json
 import platform
+import re
 import shutil
 import zipfile
 from pathlib import Path
@@ -12,7 +13,8 @@ import pytest
 import torch
 
 from triton_pytorch.tests.assets.archives import rewritten, with_text
-from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
+from triton_pytorch.tests.assets.configs import TYPES, from_pbtxt, sample, tensor_config
+from triton_pytorch.tests.assets.documents import ROOT, block
 from triton_pytorch.tests.assets.packages import package_path
 from triton_pytorch.tests.integration.conftest import Serve
 
@@ -40,6 +42,46 @@ def without_calls(directory: Path) -> Path:
         return name, json.dumps(weights).encode()
 
     return rewritten(package_path("weights_beside_the_library"), directory / "without_calls", without)
+
+
+def test_inputs_of_one_and_of_no_dimensions(serve: Serve) -> None:
+    document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
+    config = from_pbtxt(block(document, "### One number in each row"))
+    model = serve("scores", config.pop("input"), config.pop("output"), **config)
+    x, labels = torch.randn(5, 3), torch.tensor([0, 2, 1, 1, 0])
+    cuts, temperatures = ((0, 2), (2, 3), (3, 5)), (0.5, 4.0, 0.5)
+    responses = model.execute(
+        *[
+            model.request(
+                {
+                    "ARGS[0]": x[start:end],
+                    "ARGS[1]": labels[start:end],  # as Triton's core has reshaped it
+                    "ARGS[2]": torch.full((end - start, 1), temperature),
+                }
+            )
+            for (start, end), temperature in zip(cuts, temperatures, strict=True)
+        ]
+    )
+    for (start, end), temperature, response in zip(cuts, temperatures, responses, strict=True):
+        assert response.error() is None
+        expected = x.gather(1, labels.unsqueeze(1)).squeeze(1)[start:end] / temperature
+        assert torch.equal(response.output_tensors()[0].data, expected)
+
+
+def test_wrong_dims_of_one_and_of_no_dimensions(serve: Serve) -> None:
+    inputs = [
+        tensor_config("ARGS[0]", dims=(3,)),
+        tensor_config("ARGS[1]", torch.int64, (1,)),
+        tensor_config("ARGS[2]", dims=(-1,)),
+    ]
+    with pytest.raises(Exception, match="Input 'ARGS") as caught:
+        serve("scores", inputs, [tensor_config("RESULT", dims=(1,))], max_batch_size=8)
+    assert re.sub(r"\[s\d+\]", "[s]", str(caught.value)) == (
+        "Input 'ARGS[1]' is declared with dims [1] after the batch dimension, but the model takes 1 dimension, [s]: "
+        "declare dims: [ 1 ] and reshape: { shape: [ ] }, or set max_batch_size: 0."
+        " Input 'ARGS[2]' is declared with dims [-1] after the batch dimension, but the model takes 0 dimensions, []: "
+        "declare dims: [ 1 ]."
+    )
 
 
 def test_every_dtype(serve: Serve) -> None:

@@ -10,6 +10,7 @@ import torch
 
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.conftest import Serve, ServedModel
+from triton_pytorch.tests.integration.function_model import function_loop
 
 Shape = tuple[int, ...]
 
@@ -193,6 +194,38 @@ ROWS_SENT: dict[str, dict[str, tuple[int, ...]]] = {
     "reduces_the_batch": {"ARGS[0]": (3, 3)},
 }
 RIGHT_OUTPUT = {"aliases": ("RESULT[2]", 4), "reduces_the_batch": ("RESULT[2]", 3)}
+
+
+@pytest.mark.parametrize(
+    ("declared", "returned", "sentence"),
+    [
+        (
+            {"dims": (1,)},
+            "[3]: declare dims: [ 1 ] and reshape: { shape: [ ] }",
+            "output 'OUTPUT__0' is declared with dims [1] after the batch dimension, but the model returned ",
+        ),
+        (
+            {"dims": (2, 2)},
+            "[3]: declare dims: [ 1 ] and reshape: { shape: [ ] }",
+            "output 'OUTPUT__0' is declared with dims [2, 2] after the batch dimension, but the model returned ",
+        ),
+        (
+            {"dims": (1,), "reshape": {"shape": []}},
+            "[3, 1]: change its dims, or its reshape,",
+            "output 'OUTPUT__0' is declared with dims [] after the batch dimension, but the model returned ",
+        ),
+    ],
+)
+def test_result_of_one_number_in_each_row(declared: Any, returned: str, sentence: str) -> None:
+    result = torch.arange(3.0).reshape(3, 1) if "reshape" in declared else torch.arange(3.0)
+    served = function_loop(
+        lambda x: [result, x],
+        [tensor_config("INPUT__0", dims=(2,))],
+        [tensor_config("OUTPUT__0", **declared), tensor_config("OUTPUT__1", dims=(2,))],
+        max_batch_size=4,
+    )
+    (answer,) = served.execute(served.request(torch.zeros(3, 2)))
+    assert answer == f"INTERNAL: model 'm': {sentence}{returned} in config.pbtxt"
 
 
 @pytest.mark.parametrize(("package", "output", "sentence"), RESULTS)

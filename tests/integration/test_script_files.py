@@ -344,11 +344,44 @@ class TestSections:
                 ),
             ),
             Fact("returns", ("Tensor",)),
-            Fact("inputs", ("x (INPUT__0), y (INPUT__1), bias (INPUT__2)",)),
+            Fact("inputs", ("x (INPUT__0), y (INPUT__1), bias (INPUT__2), power (INPUT__3)",)),
+            Fact("declare", ("power as TYPE_INT64 or another integer type, dims: [ 1 ]",)),
             Fact("outputs", ("RESULT (OUTPUT__0)",)),
             Fact("names", ()),
         )
         assert twice[0] == Fact("method", ("twice",))
+
+    def test_numbers(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(scripts.Resamples(), tmp_path / "m.pt")
+        _, forward = described(archive).sections()
+        assert forward[1:5] == (
+            Table(
+                ("argument", "type", "default"),
+                (
+                    ("x", "Tensor", "none"),
+                    ("sr", "int", "none"),
+                    ("gain", "float", "none"),
+                    ("flips", "bool", "False"),
+                    ("extra", "Optional[int]", "None"),
+                    ("share", "Optional[float]", "None"),
+                ),
+            ),
+            Fact("returns", ("Tensor",)),
+            Fact(
+                "inputs",
+                ("x (INPUT__0), sr (INPUT__1), gain (INPUT__2), flips (INPUT__3), extra (INPUT__4), share (INPUT__5)",),
+            ),
+            Fact(
+                "declare",
+                (
+                    "sr as TYPE_INT64 or another integer type, dims: [ 1 ]",
+                    "gain as TYPE_FP64 or TYPE_FP32, dims: [ 1 ]",
+                    "flips as TYPE_BOOL, dims: [ 1 ]",
+                    "extra as TYPE_INT64 or another integer type, dims: [ 1 ]",
+                    "share as TYPE_FP64 or TYPE_FP32, dims: [ 1 ]",
+                ),
+            ),
+        )
 
     def test_methods_as_json(self, tmp_path: Path) -> None:
         weights, *_ = described(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).sections()
@@ -357,19 +390,19 @@ class TestSections:
             {
                 "name": "forward",
                 "arguments": [
-                    {"name": "x", "type": "Tensor", "default": None},
-                    {"name": "y", "type": "Tensor", "default": None},
-                    {"name": "bias", "type": "Optional[Tensor]", "default": "None"},
-                    {"name": "power", "type": "int", "default": "1"},
+                    {"name": "x", "type": "Tensor", "default": None, "data_type": None},
+                    {"name": "y", "type": "Tensor", "default": None, "data_type": None},
+                    {"name": "bias", "type": "Optional[Tensor]", "default": "None", "data_type": None},
+                    {"name": "power", "type": "int", "default": "1", "data_type": "TYPE_INT64"},
                 ],
                 "result": "Tensor",
-                "inputs": ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)"],
+                "inputs": ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)", "power (INPUT__3)"],
                 "outputs": ["RESULT (OUTPUT__0)"],
                 "baked_devices": [],
             },
             {
                 "name": "twice",
-                "arguments": [{"name": "x", "type": "Tensor", "default": None}],
+                "arguments": [{"name": "x", "type": "Tensor", "default": None, "data_type": None}],
                 "result": "Tensor",
                 "inputs": ["x (INPUT__0)"],
                 "outputs": ["RESULT (OUTPUT__0)"],

@@ -13,6 +13,13 @@ from triton_pytorch.tests.assets import scripts
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.integration.script_models import ONE_STRING, Archive, opened, strings
 
+NUMBERS = [
+    tensor_config("sr", torch.int64, (1,)),
+    tensor_config("gain", torch.float64, (1,)),
+    tensor_config("flips", torch.bool, (1,), optional=True),
+    tensor_config("extra", torch.int16, (1,), optional=True),
+    tensor_config("share", torch.float32, (1,), optional=True),
+]
 X, Y, Z = torch.tensor([1.0, 2.0]), torch.tensor([30.0, 40.0]), torch.tensor([5.0, 7.0])
 
 
@@ -74,6 +81,39 @@ class TestArguments:
         eager = scripts.Defaults()
         assert_equal(script.answer(sent), {"RESULT": eager(**sent)})
         assert_equal(script.answer({"a": Z}), {"RESULT": eager(Z)})
+
+    def test_numbers(self, archive: Archive) -> None:
+        declared = ["x", *NUMBERS]
+        script = opened(archive("Resamples"), declared, ["RESULT"])
+        eager = scripts.Resamples()
+        for sent in (
+            {"sr": 8000, "gain": 0.5},
+            {"sr": -1, "gain": float("inf"), "flips": True},
+            {"sr": 0, "gain": 1e-300, "flips": False, "extra": 0, "share": 0.25},
+        ):
+            assert_equal(script.answer({"x": X, **sent}), {"RESULT": eager(X, **sent)})
+
+    def test_numbers_left_out_of_the_config(self, archive: Archive) -> None:
+        script = opened(archive("Resamples"), ["x", *NUMBERS[:2]], ["RESULT"])
+        assert_equal(script.answer({"x": X, "sr": 3, "gain": 0.5}), {"RESULT": 3 * X + 0.5})
+
+    def test_numbers_by_index_and_in_config_order(self, archive: Archive) -> None:
+        sr, gain = tensor_config("b", torch.int32, (1,)), tensor_config("c", dims=(1,))
+        for names in (("x__0", "sr__1", "c__2"), ("ARGS[0]", "KWARGS[sr]", "ARGS[2]"), ("a", "b", "c")):
+            entries = [names[0], {**sr, "name": names[1]}, {**gain, "name": names[2]}]
+            script = opened(archive("Resamples"), entries, ["RESULT"])
+            assert len(script.warnings) == (len(names[0]) == 1)
+            answered = script.answer(dict(zip(names, (X, 3, 0.5), strict=True)))
+            assert_equal(answered, {"RESULT": 3 * X + 0.5})
+
+    def test_optional_number_without_default(self, archive: Archive) -> None:
+        power = tensor_config("power", torch.int64, (1,))
+        assert_equal(
+            opened(archive("NeedsOptional"), ["x", power], ["RESULT"]).answer({"x": X, "power": 2}), {"RESULT": X**2}
+        )
+        for inputs, said in ((["x"], "no tensor for power"), (["x", {**power, "optional": True}], "has no default")):
+            with pytest.raises(ConfigError, match=said):
+                opened(archive("NeedsOptional"), inputs, ["RESULT"])
 
     def test_method_other_than_forward(self, archive: Archive) -> None:
         script = opened(archive("Arithmetic"), ["x"], ["RESULT"], method="twice")
@@ -282,7 +322,14 @@ WORDS = strings("words")
         ("Arithmetic", ["x"], ["RESULT"], "no tensor for y (INPUT__1): every input needs one"),
         ("Arithmetic", ["x", "z"], ["RESULT"], "unknown input 'z'"),
         ("Arithmetic", ["x", "y__0"], ["RESULT"], "'y__0' contradicts itself: 'y' is y (INPUT__1), and index 0 is x"),
-        ("Arithmetic", ["x", "y", "k__3"], ["RESULT"], "'k__3' is argument 'power' of type int, which no request"),
+        ("Arithmetic", ["x", "y", "k__3"], ["RESULT"], "'k__3' is declared TYPE_FP32, but the model takes int: decl"),
+        ("Resamples", ["x", NUMBERS[1]], ["RESULT"], "no tensor for sr (INPUT__1): every input needs one"),
+        (
+            "Resamples",
+            ["x", NUMBERS[0], tensor_config("gain")],
+            ["RESULT"],
+            "input 'gain' is declared with dims [-1], but the model takes float, which is one number: declare dims: [ ",
+        ),
         ("Arithmetic", ["p", "q", "r", "s"], ["RESULT"], "number of declared inputs is 4, but the model takes 3"),
         (
             "Arithmetic",

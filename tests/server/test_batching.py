@@ -95,6 +95,21 @@ BATCHED = {
             x[:, 1:2] + k,
         ),
     ),
+    "scores": Batched(
+        "scores",
+        [
+            tensor_config("ARGS[2]", dims=(1,)),
+            tensor_config("ARGS[1]", torch.int64, (1,), reshape={"shape": []}),
+            tensor_config("ARGS[0]", dims=(3,)),
+        ],
+        [tensor_config("RESULT", dims=(1,), reshape={"shape": []})],
+        lambda rows, number: (
+            torch.full((rows, 1), 2.0 ** (number % 2)),
+            torch.arange(number, number + rows).reshape(rows, 1) % 3,
+            values(rows, 3, number=number),
+        ),
+        lambda temperature, labels, x: (x.gather(1, labels) / temperature,),
+    ),
     "strided_outputs": strided(),
     "aliases": Batched(
         "aliases",

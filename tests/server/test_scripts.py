@@ -96,6 +96,17 @@ MODELS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, Any]]] 
             ],
         },
     ),
+    "numbers": (
+        scripts.Resamples(),
+        [
+            tensor_config("flips", torch.bool, (1,), optional=True),
+            tensor_config("sr", INT64, (1,)),
+            tensor_config("gain", dims=(1,), reshape={"shape": []}),
+            tensor_config("x", **THREE),
+        ],
+        [tensor_config("RESULT", **THREE)],
+        merging(sum(ROWS)),
+    ),
     "strings": (
         scripts.PicksStrings(),
         [strings("words")],
@@ -211,6 +222,33 @@ class TestStrings:
         contents = [self.CONTENTS[(number + row) % len(self.CONTENTS)] for row in range(rows)]
         words = [content and f"{content} {number}" for content in contents]
         return words, torch.randn(rows, 3), {"a": torch.randn(rows, 3), "b": torch.randn(rows, 3)}
+
+
+class TestNumbers:
+    DIFFER = (
+        "model 'numbers': input 'sr' has 8000 in row 0 and 16000 in row 1, but the model takes one value for all rows "
+        "of a request: send rows with another one in a request of their own"
+    )
+
+    @pytest.mark.parametrize("bad", [set(), {1, 10}], ids=str)
+    def test_requests_of_several_rates(self, server: Server, bad: set[int]) -> None:
+        before = statistics(server, "numbers", 0)
+        requests = [self.request(number, rows) for number, rows in enumerate(ROWS)]
+        for number in bad:
+            requests[number]["sr"] = torch.tensor([[8000], [16000]])
+        for number, answer in enumerate(infer_at_once(server, "numbers", requests)):
+            if number in bad:
+                assert answer == self.DIFFER
+            else:
+                x, sr, gain, flips = (requests[number][name] for name in ("x", "sr", "gain", "flips"))
+                assert_equal(answer, {"RESULT": torch.where(flips, -(x * sr + gain), x * sr + gain)})
+        after = statistics(server, "numbers", before.successes + before.failures + len(ROWS))
+        assert (after.rows - before.rows, after.executions - before.executions) == (sum(ROWS), 1)
+
+    def request(self, number: int, rows: int) -> dict[str, torch.Tensor]:
+        """Make what one request sends: one of two rates, one of three gains, and whether it is the fifth."""
+        values = {"sr": (8000, 16000)[number % 2], "gain": (0.0, 0.5, 0.25)[number % 3], "flips": number == 5}
+        return {"x": torch.randn(rows, 3), **{name: torch.full((rows, 1), value) for name, value in values.items()}}
 
 
 def test_log(server: Server) -> None:

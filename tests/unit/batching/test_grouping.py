@@ -7,10 +7,11 @@ import torch
 
 from triton_pytorch.batching.grouping import Grouping
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.contract.leaves import Dimension
+from triton_pytorch.contract.leaves import Dimension, Leaf
 from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.leaves import positional
+from triton_pytorch.tests.integration.fake_triton import unaligned
 from triton_pytorch.tests.unit.batching.plans import a_request, planned
 
 
@@ -58,6 +59,45 @@ def test_groups_within_an_upper_bound(rows: list[int], groups: list[list[int]]) 
     shape = (Dimension(dynamic_size("s0"), 1, 2), Dimension(dynamic_size("s1"), 1), Dimension(size_of(3), 3, 3))
     plan = planned(DYNAMIC, leaf=lambda index: positional(index, shape=shape))
     assert grouped(Grouping(plan), of_shapes(*[[(count, 5, 3)] for count in rows])) == groups
+
+
+def without_dimensions(index: int) -> Leaf:
+    """Make a leaf that has none where it is the second."""
+    return positional(index, shape=() if index == 1 else None)
+
+
+@pytest.mark.parametrize("one", [{"dims": (1,)}, {"dims": (1,), "reshape": {"shape": []}}])
+@pytest.mark.parametrize(
+    ("dtype", "values", "groups"),
+    [
+        (torch.int64, [8000, 16000, 8000, 16000, 8000], [[0, 2, 4], [1, 3]]),
+        (torch.uint64, [2**64 - 1, 2**63, 2**64 - 1], [[0, 2], [1]]),
+        (torch.float64, [0.1, 0.1 + 1e-16, 0.1, -0.1], [[0, 2], [1], [3]]),
+        (torch.float32, [0.0, -0.0, 0.0, -0.0], [[0, 2], [1, 3]]),
+        (torch.float16, [float("nan"), 1.0, float("nan")], [[0, 2], [1]]),
+        (torch.bool, [True, False, True], [[0, 2], [1]]),
+    ],
+)
+def test_groups_by_value(dtype: torch.dtype, values: list[Any], groups: list[list[int]], one: Any) -> None:
+    grouping = Grouping(planned(FIXED, tensor_config("INPUT__1", dtype, **one), leaf=without_dimensions))
+    shape = (2,) if "reshape" in one else (2, 1)
+    ones = [unaligned(torch.full(shape, value, dtype=dtype)) for value in values]
+    assert grouped(grouping, [a_request(torch.zeros(2, 3), each) for each in ones]) == groups
+
+
+def test_groups_by_value_of_any_true_byte() -> None:
+    grouping = Grouping(planned(FIXED, tensor_config("INPUT__1", torch.bool, (1,)), leaf=without_dimensions))
+    sent = [torch.tensor([[byte]], dtype=torch.uint8).view(torch.bool) for byte in (1, 2, 0, 255)]
+    assert grouped(grouping, [a_request(torch.zeros(1, 3), each) for each in sent]) == [[0, 1, 3], [2]]
+
+
+def test_groups_by_optional_value() -> None:
+    one = tensor_config("INPUT__1", dims=(1,), optional=True)
+    grouping = Grouping(planned(DYNAMIC, one, leaf=without_dimensions))
+    x, y = torch.zeros(1, 5, 3), torch.zeros(1, 4, 3)
+    sent = [(x, 0.0), (x, None), (y, 0.0), (x, 2.0), (x, None), (x, 0.0)]
+    requests = [a_request(x, None if value is None else torch.full((1, 1), value)) for x, value in sent]
+    assert grouped(grouping, requests) == [[0, 5], [1, 4], [2], [3]]
 
 
 def test_groups_without_batching() -> None:

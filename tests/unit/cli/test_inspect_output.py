@@ -307,6 +307,7 @@ def sized(*sizes: str, lower: int = 1, upper: int | None = None) -> Leaf:
         # An input that is only handed through has a size of its own name.
         ([sized("s1"), sized("arg1_1_0"), sized("arg2_1_0")], ["[batch]", "[batch]", "[batch]"]),
         ([sized("arg0_1_0")], ["[batch]"]),
+        ([sized(), sized("s1", "3")], ["[]", "[batch, 3]"]),
     ],
 )
 def test_batch_named(inputs: list[Leaf], expected: list[str]) -> None:
@@ -323,7 +324,7 @@ def test_batch_named(inputs: list[Leaf], expected: list[str]) -> None:
         [sized("s1"), sized("2*s1")],  # related, and not the same
         [sized("2*s1")],
         [sized("s1*s2")],
-        [sized("s1"), sized()],  # a scalar
+        [sized()],
         [sized("s1"), Leaf(LeafNames(LeafPath("ARGS", ("1",)), ("ARGS[1]",), 1), dtype="float32")],  # unknown
         [sized("s1"), sized("arg1_1_0", lower=4)],  # a size that is only handed through, and not the same
         [sized("s1"), sized("arg1_1_0", upper=64)],

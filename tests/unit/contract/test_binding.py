@@ -17,8 +17,8 @@ from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.io_naming.names import LeafPath
 from triton_pytorch.model_config.configuration import ModelConfig, read_config
 from triton_pytorch.model_config.errors import ConfigError, NamingError
-from triton_pytorch.tests.assets.configs import model_config, tensor_config
-from triton_pytorch.tests.assets.leaves import argument, entry, keyword, packaged, part, positional
+from triton_pytorch.tests.assets.configs import TYPES, model_config, tensor_config
+from triton_pytorch.tests.assets.leaves import NUMBERS, argument, entry, keyword, number, packaged, part, positional
 
 BATCH = Dimension(dynamic_size("s1"), 1, 64)
 THREE = Dimension(size_of(3), 3, 3)
@@ -110,9 +110,13 @@ class TestPlan:
         plan = bind(config([MASK, tensor_config("INPUT__0", torch.int8, (1, 2))], [B]), silent)
         assert (plan.request_rules, plan.call_rules, plan.warnings) == ((), (), ())
 
-    def test_scalar_without_batching(self) -> None:
-        plan = bind(config([tensor_config("INPUT__0", dims=(1,))], [B], 0), with_inputs(positional(0, shape=())))
-        assert plan.inputs[0].is_scalar
+    @pytest.mark.parametrize("max_batch_size", [0, 8])
+    def test_input_without_dimensions(self, max_batch_size: int) -> None:
+        declared = [tensor_config("INPUT__0", dims=(1,)), tensor_config("INPUT__1", dims=(3,))]
+        signature = with_inputs(positional(0, shape=()), positional(1))
+        plan = bind(config(declared, [B], max_batch_size), signature)
+        assert [planned.is_one_value for planned in plan.inputs] == [True, False]
+        assert (plan.request_rules, plan.call_rules, plan.warnings) == ((), (), ())
 
 
 class TestErrors:
@@ -251,7 +255,7 @@ class TestDefaults:
 
 
 WORDS = argument("words", 1, ValueKind.STRINGS, type="List[str]")
-POWER = argument("power", 2, ValueKind.OTHER, type="int", has_default=True)
+POWER = argument("power", 2, ValueKind.OTHER, type="complex", has_default=True)
 SIZES = argument("sizes", 2, ValueKind.OTHER, type="List[int]")
 CALLABLE = Signature((argument("x", 0), WORDS), (part(index=0),), follows_config_order=True)
 STRING = {"data_type": "TYPE_STRING", "dims": [-1]}
@@ -263,13 +267,63 @@ class TestCallables:
         x, power = tensor_config("x"), tensor_config("power")
         signature = replace(CALLABLE, inputs=(argument("x", 0), POWER))
         assert errors(config([x, power], [Y], 0), signature) == (
-            "input 'power' is argument 'power' of type int, which no request can send: remove it from the config, and "
-            "its default applies"
+            "input 'power' is argument 'power' of type complex, which no request can send: remove it from the config, "
+            "and its default applies"
         )
         text = errors(config([x], [Y], 0), replace(CALLABLE, inputs=(argument("x", 0), SIZES)), NamingError)
         assert text.startswith(
-            "Argument 'sizes' is of type List[int] and has no default, but requests can send only Tensor, "
+            "Argument 'sizes' is of type List[int] and has no default, but requests can send only Tensor, int, "
+            "float, bool, an Optional of these, List[str] or Dict[str, Tensor]: give it a default, or serve"
         )
+
+    @pytest.mark.parametrize("dtype", [dtype for dtype in TYPES if dtype is not torch.bool])
+    @pytest.mark.parametrize("kind", NUMBERS)
+    def test_types_of_numbers(self, kind: str, dtype: torch.dtype) -> None:
+        declared = config([tensor_config("n", dtype, (1,))], [Y], 0)
+        signature = replace(CALLABLE, inputs=(number("n", 0, kind),))
+        integers = not dtype.is_floating_point
+        if (kind == "int" and integers) or (kind == "float" and dtype in (torch.float32, torch.float64)):
+            assert bind(declared, signature).inputs[0].is_one_value
+        else:
+            remedy = {"int": "TYPE_INT64 or another integer type", "float": "TYPE_FP64 or TYPE_FP32"}.get(kind)
+            assert errors(declared, signature) == (
+                f"input 'n' is declared {TYPES[dtype]}, but the model takes {kind}: declare {remedy or 'TYPE_BOOL'}"
+            )
+
+    def test_type_of_a_bool(self) -> None:
+        declared = config([tensor_config("n", torch.bool, (1,))], [Y], 8)
+        assert bind(declared, replace(CALLABLE, inputs=(number("n", 0, "bool"),))).inputs[0].is_one_value
+        assert "TYPE_BOOL, but the model takes int: declare" in errors(
+            declared, replace(CALLABLE, inputs=(number("n", 0, "int"),))
+        )
+
+    def test_strings_for_a_number(self) -> None:
+        declared = config([{"name": "n", **STRING}], [Y], 0)
+        assert errors(declared, replace(CALLABLE, inputs=(number("n", 0, "int"),))) == (
+            "input 'n' is declared TYPE_STRING, but the model takes int: declare TYPE_INT64 or another integer type"
+        )
+
+    def test_all_errors_of_a_number(self) -> None:
+        declared = config([tensor_config("n", torch.float16, (2,), optional=True)], [Y], 8)
+        assert errors(declared, replace(CALLABLE, inputs=(number("n", 0, "bool"),))) == (
+            "Input 'n' is optional, but the model has no default for it: remove `optional: true`."
+            " Input 'n' is declared TYPE_FP16, but the model takes bool: declare TYPE_BOOL."
+            " Input 'n' is declared with dims [2] after the batch dimension, but the model takes bool, which is one"
+            " number: declare dims: [ 1 ]."
+        )
+
+    def test_order_of_the_config_passes_over_numbers_with_default(self) -> None:
+        leaves = (argument("x", 0), number("k", 1, "int", has_default=True), argument("y", 2), number("n", 3, "int"))
+        signature = replace(CALLABLE, inputs=leaves)
+        declared = [tensor_config("a"), tensor_config("b"), tensor_config("c", torch.int64, (1,))]
+        plan = bind(config(declared, [Y], 0), signature)
+        assert [str(leaf.path) for leaf in plan.leaves.inputs] == ["KWARGS[x]", "KWARGS[y]", "KWARGS[n]"]
+        text = errors(config([*declared, tensor_config("d", torch.int64, (1,))], [Y], 0), signature, NamingError)
+        assert text.startswith("The number of declared inputs is 4, but the model takes 3")
+
+    def test_missing_number(self) -> None:
+        text = errors(config([], [Y], 0), replace(CALLABLE, inputs=(number("n", 0, "int"),)), NamingError)
+        assert text.startswith("The config declares no tensor for n (INPUT__0): every input needs one")
 
     @pytest.mark.parametrize(
         ("words", "max_batch_size", "error"),

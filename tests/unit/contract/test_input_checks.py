@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inputs
-from triton_pytorch.contract.input_checks import UNBOUNDED, bounds_text, fixed_batch_errors, input_errors, is_scalar
-from triton_pytorch.contract.leaves import Dimension, Leaf
+from triton_pytorch.contract.input_checks import UNBOUNDED, bounds_text, fixed_batch_errors, input_errors, is_one_value
+from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
 from triton_pytorch.contract.sizes import dynamic_size, size_of
 from triton_pytorch.model_config.configuration import read_config
 from triton_pytorch.tests.assets.configs import model_config, tensor_config
@@ -51,6 +51,7 @@ def dimension(size: int | str | Dimension) -> Dimension:
 
 
 BATCH = Dimension(dynamic_size("s1"), 1, 64)
+NUMBER = positional(0, kind=ValueKind.NUMBER, dtype="int64", shape=(), type="int")
 
 
 @pytest.mark.parametrize(
@@ -65,6 +66,9 @@ BATCH = Dimension(dynamic_size("s1"), 1, 64)
         (declared((6,), reshape={"shape": [2, 3]}), leaf(2, 3)),
         (declared((1,), 8, reshape={"shape": []}), leaf("s1")),
         (declared((1,)), leaf()),
+        (declared((1,), 8), leaf()),
+        (declared((1,), 8, reshape={"shape": []}), leaf()),
+        (declared((1,), dtype=torch.int32), NUMBER),  # the type is value_checks.py's
         (declared((2, 3)), positional(0)),
         (declared((2, 3)), leaf(2, 3, dtype=None)),
         (declared((2, 3)), positional(0, dtype="float32")),
@@ -140,9 +144,26 @@ FIXED_BATCH = (
         (declared((3,)), leaf(), [DIMS + "[3], but the model takes 0 dimensions, []: declare dims: [ 1 ]"]),
         (declared((-1,)), leaf(), [DIMS + "[-1], but the model takes 0 dimensions, []: declare dims: [ 1 ]"]),
         (
-            declared((1,), 8),
+            declared((2,), 8),
             leaf(),
-            [DIMS + "[1] after the batch dimension, but the model takes 0 dimensions, []"],
+            [DIMS + "[2] after the batch dimension, but the model takes 0 dimensions, []: declare dims: [ 1 ]"],
+        ),
+        (declared((-1,)), NUMBER, [DIMS + "[-1], but the model takes int, which is one number: declare dims: [ 1 ]"]),
+        (
+            declared((1, 1), 8),
+            NUMBER,
+            [
+                DIMS + "[1, 1] after the batch dimension, but the model takes int, which is one number: declare dims: "
+                "[ 1 ]"
+            ],
+        ),
+        (
+            declared((1,), 8),
+            leaf("s1"),
+            [
+                DIMS + "[1] after the batch dimension, but the model takes 1 dimension, [s1]: declare dims: [ 1 ] and "
+                "reshape: { shape: [ ] }, or set max_batch_size: 0"
+            ],
         ),
         (
             declared((6,), reshape={"shape": [2, 3]}),
@@ -193,6 +214,7 @@ FIXED_BATCH = (
         ),
         (ragged((3,)), leaf("s1", 3), [FLAT.format("2 dimensions, [s1, 3]")]),
         (ragged((1,)), leaf(), [FLAT.format("0 dimensions, []")]),
+        (ragged((1,)), NUMBER, [FLAT.format("int, which is one number")]),
         (ragged((4,)), leaf(4), ["input 'X' is ragged, " + FIXED_FIRST.format(4)]),
         (ragged(data_type="TYPE_FP64"), leaf("s1"), ["input 'X' is declared TYPE_FP64, but the model takes TYPE_FP32"]),
         (
@@ -204,6 +226,14 @@ FIXED_BATCH = (
             made("BATCH_ELEMENT_COUNT"),
             leaf("s1", 1, dtype="int32"),
             [MADE + "which has 1 dimension, but the model takes 2 dimensions, [s1, 1]"],
+        ),
+        (
+            made("BATCH_ITEM_SHAPE", dims=(1,)),
+            NUMBER,
+            [
+                MADE.replace("ELEMENT_COUNT", "ITEM_SHAPE")
+                + "which has 2 dimensions, but the model takes int, which is one number"
+            ],
         ),
         (
             made("BATCH_ITEM_SHAPE"),
@@ -268,12 +298,24 @@ def test_shape_of_the_call(tensor: Declared, shape: tuple[int, ...]) -> None:
         (declared((1,)), leaf(1), False),
         (declared((1,)), positional(0), False),
         (declared((2,)), leaf(), False),
-        (declared((1,), 8), leaf(), False),
         (declared((1,), reshape={"shape": [1]}), leaf(), True),
+        (declared((1,)), NUMBER, True),
+        (declared((-1,)), NUMBER, False),
+        (declared((1, 1)), NUMBER, False),
+        (declared((1,), 8), leaf(), True),
+        (declared((1,), 8, reshape={"shape": []}), leaf(), True),
+        (declared((1,), 8), leaf("s1", 1), False),
+        (declared((1,), 8, reshape={"shape": []}), leaf("s1"), False),
+        (declared((2,), 8), leaf(), False),
+        (declared((-1,), 8), leaf(), False),
+        (declared((1, 1), 8), leaf(), False),
+        (ragged((1,)), leaf(), False),
+        (made("BATCH_ELEMENT_COUNT"), leaf(), False),
+        (made("BATCH_ITEM_SHAPE", dims=(1,)), leaf(), False),
     ],
 )
-def test_scalars(tensor: Declared, model: Leaf, expected: bool) -> None:
-    assert is_scalar(tensor[0], model) is expected
+def test_one_value(tensor: Declared, model: Leaf, expected: bool) -> None:
+    assert is_one_value(tensor[0], model) is expected
 
 
 @pytest.mark.parametrize(

@@ -161,7 +161,7 @@ class TestPackages:
 
 X, Y = argument("x", 0), argument("y", 1)
 MASK = argument("mask", 2, has_default=True)
-POWER = argument("power", 1, ValueKind.OTHER, type="int", has_default=True)
+POWER = argument("power", 1, ValueKind.OTHER, type="complex", has_default=True)
 A, B, C = (entry("options", 0, key) for key in "abc")
 ANY = entry("options", 0, "<key>")
 ENTRY_OF_1 = entry("options", 1, "a")

@@ -8,7 +8,8 @@ from triton_pytorch.method_calls.arguments import Argument, ArgumentKind, Keys, 
 X = Argument("x", ArgumentKind.TENSOR)
 MASK = Argument("mask", ArgumentKind.TENSOR, has_default=True, type="Optional[Tensor]")
 WORDS = Argument("words", ArgumentKind.STRINGS, type="List[str]")
-POWER = Argument("power", ArgumentKind.OTHER, has_default=True, type="int")
+POWER = Argument("power", ArgumentKind.NUMBER, has_default=True, type="int", dtype="int64")
+SIZES = Argument("sizes", ArgumentKind.OTHER, type="List[int]")
 KNOWN = Argument("options", ArgumentKind.DICTIONARY, keys=Keys(("a",), ("b",), are_all=True))
 
 
@@ -33,12 +34,13 @@ def test_tensor_argument_leaf() -> None:
 
 
 def test_argument_kinds() -> None:
-    leaves = argument_leaves([WORDS, POWER])
-    assert [(leaf.kind, leaf.type, leaf.has_default) for leaf in leaves] == [
-        (ValueKind.STRINGS, "List[str]", False),
-        (ValueKind.OTHER, "int", True),
+    leaves = argument_leaves([WORDS, POWER, SIZES])
+    assert [(leaf.kind, leaf.type, leaf.has_default, leaf.dtype, leaf.shape) for leaf in leaves] == [
+        (ValueKind.STRINGS, "List[str]", False, None, None),
+        (ValueKind.NUMBER, "int", True, "int64", ()),
+        (ValueKind.OTHER, "List[int]", False, None, None),
     ]
-    assert [leaf.names.label for leaf in leaves] == ["words (INPUT__0)", "power (INPUT__1)"]
+    assert [leaf.names.label for leaf in leaves] == ["words (INPUT__0)", "power (INPUT__1)", "sizes (INPUT__2)"]
 
 
 def test_dictionary_entry_leaves() -> None:

@@ -51,6 +51,12 @@ def test_default_applies_where_nothing_was_sent() -> None:
     assert called([X, MASK], x=1) == ((1,), {})
 
 
+def test_numbers_that_are_false() -> None:
+    number = Argument("n", ArgumentKind.NUMBER, has_default=True, type="int")
+    assert called([X, number], x=1, n=0) == ((1,), {"n": 0})
+    assert called([X, number], x=1, n=False) == ((1,), {"n": False})
+
+
 def test_dictionary_of_what_was_sent() -> None:
     assert called([X, OPTIONS], x=1, options_a=2, options_b=None, options_c=4) == ((1, {"a": 2, "c": 4}), {})
     assert called([OPTIONS, X], options_a=2, x=1) == (({"a": 2}, 1), {})
