@@ -53,7 +53,7 @@ class Format:
 
     `matches` tells it from the formats that follow in the table. Where it is not served, `remedy` says how to make of
     it what is, and `error` is raised. `is_damaged`: it is what a copy has left of some file, so that there is nothing
-    to describe.
+    to describe. `is_weights_of_source`: it holds the weights of the module in the Python source beside it.
     """
 
     key: str
@@ -62,6 +62,7 @@ class Format:
     remedy: str = f"expected {_WHAT_IS_SERVED}"
     error: type[BackendError] = ArtifactError
     is_damaged: bool = False
+    is_weights_of_source: bool = False
 
     @property
     def summary(self) -> str:
@@ -73,11 +74,12 @@ class Format:
 class ServedFormat(Format):
     """A format that is served: on its platforms, the usual one first, with parameters beyond those for all formats.
 
-    `describe` takes the device of the instance, None where the model decides (KIND_MODEL), and `open` what `describe`
-    has returned.
+    `file_name` is that of the model where a config names its platform and no file. `describe` takes the device of the
+    instance, None where the model decides (KIND_MODEL), and `open` what `describe` has returned.
     """
 
     platforms: tuple[str, ...]
+    file_name: str
     parameters: frozenset[str]
     describe: "Describe"
     open: "Open"
@@ -119,6 +121,7 @@ FORMATS: tuple[Format, ...] = (
         noun="an AOTInductor package",
         matches=lambda content: content.has("data/aotinductor/"),
         platforms=("torch_aoti",),
+        file_name="model.pt2",
         parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME"}),
         describe=_describe_package,
         open=_open_package,
@@ -135,6 +138,7 @@ FORMATS: tuple[Format, ...] = (
         noun="a TorchScript archive",
         matches=lambda content: content.has("constants.pkl"),
         platforms=("pytorch_libtorch", "libtorch"),
+        file_name="model.pt",
         parameters=frozenset(
             {
                 "DISABLE_OPTIMIZED_EXECUTION",
@@ -154,6 +158,7 @@ FORMATS: tuple[Format, ...] = (
         noun="a checkpoint or pickled module (torch.save), which holds no program",
         matches=lambda content: content.has("data.pkl") or content.begins(b"\x80\x02"),  # pickle protocol 2
         remedy=f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}",
+        is_weights_of_source=True,
     ),
     Format(
         key="other_archive", noun="a zip archive without a model", matches=lambda content: content.entries is not None

@@ -104,7 +104,9 @@ def test_package_without_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, tmp_path / "model.pt2") == f"'{tmp_path / 'model.pt2'}' does not exist"
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
-    assert "gone' is a broken link: expected the model's file" in refused(capsys, tmp_path / "gone")
+    assert f"gone' is a broken link to '{tmp_path / 'nowhere'}': expected the model's file" in refused(
+        capsys, tmp_path / "gone"
+    )
 
 
 def test_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +137,7 @@ class TestDirectories:
         for name in names:
             (tmp_path / name).touch()
         assert refused(capsys, tmp_path) == (
-            f"no model.pt2 or model.py or model.pt in '{tmp_path}': {holds}; give a file instead"
+            f"no model.pt2, model.py or model.pt in '{tmp_path}': {holds}; give a file instead"
         )
 
 
