@@ -149,10 +149,8 @@ def _notes(directory: Path, used: str, names: Sequence[str]) -> tuple[str, ...]:
     if not ignored:
         return ()
     verb = "are" if len(ignored) > 1 else "is"
-    return (
-        f"the model is {used}; {listed(ignored)} beside it {verb} not used (the parameter DEFAULT_MODEL_FILENAME names "
-        "another file)",
-    )
+    beside = f"{listed(ignored)} beside it {verb} not used"
+    return (f"the model is {used}; {beside} (the parameter DEFAULT_MODEL_FILENAME names another file)",)
 
 
 def _present(directory: Path) -> list[str]:

@@ -104,9 +104,10 @@ def test_package_without_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, tmp_path / "model.pt2") == f"'{tmp_path / 'model.pt2'}' does not exist"
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
-    assert f"gone' is a broken link to '{tmp_path / 'nowhere'}': expected the model's file" in refused(
-        capsys, tmp_path / "gone"
-    )
+    said = refused(capsys, tmp_path / "gone")
+    assert said == f"'{tmp_path / 'gone'}' is a broken link to '{tmp_path / 'nowhere'}': expected the model's file"
+    (tmp_path / "models.pt2").touch()
+    assert refused(capsys, tmp_path / "model.pt2").endswith("/model.pt2' does not exist; did you mean 'models.pt2'?")
 
 
 def test_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

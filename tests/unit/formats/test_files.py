@@ -29,10 +29,14 @@ def archive(path: Path, *entries: str) -> None:
             opened.writestr(f"m/{entry}", "")
 
 
+def source(path: Path) -> None:
+    path.write_text("import torch\n", encoding="utf-8")
+
+
 # What may lie in a version directory; `script` and `checkpoint` are both called model.pt.
 PARTS: dict[str, tuple[str, Callable[[Path], None]]] = {
     "package": ("model.pt2", lambda path: archive(path, "data/aotinductor/model/x.wrapper.so")),
-    "source": ("model.py", lambda path: path.write_text("import torch\n", encoding="utf-8") and None),
+    "source": ("model.py", source),
     "script": ("model.pt", lambda path: archive(path, "data.pkl", "constants.pkl")),
     "checkpoint": ("model.pt", lambda path: archive(path, "data.pkl")),
 }
@@ -90,10 +94,9 @@ def test_rule_for_inspection(tmp_path: Path, parts: str) -> None:
 def test_ignored_files_are_named(tmp_path: Path) -> None:
     for name, write in (PARTS["package"], PARTS["source"], PARTS["script"]):
         write(tmp_path / name)
-    assert find(instance(tmp_path, platform="libtorch")).notes == (
-        "the model is model.pt; model.pt2, model.py beside it are not used (the parameter DEFAULT_MODEL_FILENAME names "
-        "another file)",
-    )
+    beside = "model.pt2, model.py beside it are not used"
+    note = f"the model is model.pt; {beside} (the parameter DEFAULT_MODEL_FILENAME names another file)"
+    assert find(instance(tmp_path, platform="libtorch")).notes == (note,)
     assert find(instance(tmp_path, parameters={"DEFAULT_MODEL_FILENAME": "model.pt"})).notes == ()
 
 
@@ -115,26 +118,22 @@ def test_named(tmp_path: Path, files: list[str], fields: dict[str, Any], found: 
     assert find(instance(tmp_path, files, **fields)).path == tmp_path / found
 
 
-BOTH_WAYS = "name another file with the parameter DEFAULT_MODEL_FILENAME, or with default_model_filename"
+OTHER = "name another file with the parameter DEFAULT_MODEL_FILENAME"
+MEANT_MODE1 = "; did you mean 'mode1.pt'?"
+OR_FIELD = f"{OTHER}, or with default_model_filename"
 
 
 @pytest.mark.parametrize(
     ("files", "fields", "sentence"),
     [
-        ([], {}, f"no model.pt2, model.py or model.pt in 'DIR': it is empty; {BOTH_WAYS}"),
-        (["x.pt2"], CONFIGS["filled in"], f"no model.pt2, model.py or model.pt in 'DIR': it holds x.pt2; {BOTH_WAYS}"),
+        ([], {}, f"no model.pt2, model.py or model.pt in 'DIR': it is empty; {OR_FIELD}"),
+        (["x.pt2"], CONFIGS["filled in"], f"no model.pt2, model.py or model.pt in 'DIR': it holds x.pt2; {OR_FIELD}"),
         (
             ["mode1.pt"],
             {"platform": "libtorch"},
-            f"no model.pt (the default of platform \"libtorch\") in 'DIR': it holds mode1.pt; {BOTH_WAYS}; "
-            "did you mean 'mode1.pt'?",
+            f"no model.pt (the default of platform \"libtorch\") in 'DIR': it holds mode1.pt; {OR_FIELD}{MEANT_MODE1}",
         ),
-        (
-            ["model.py"],
-            CONFIGS["python mode"],
-            "no model.pt2 or model.pt in 'DIR': it holds model.py; name another file with the parameter "
-            "DEFAULT_MODEL_FILENAME",
-        ),
+        (["model.py"], CONFIGS["python mode"], f"no model.pt2 or model.pt in 'DIR': it holds model.py; {OTHER}"),
         (
             ["model.pt2"],
             {"default_model_filename": "model2.pt2"},
