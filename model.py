@@ -68,7 +68,10 @@ def _load(args: dict[str, str]) -> Any:
     instance = read_instance(args)
     config = instance.config
     _warn(config.name, config.parameters.warnings)
-    with open_model_file(find(instance)) as file:
+    found = find(instance)
+    for note in found.notes:
+        pb_utils.Logger.log_info(f"model '{config.name}': {note}")
+    with open_model_file(found.path) as file:
         model_format = check_served(config, file.path, identify(file))
         _warn(config.name, foreign_parameter_warnings(config.parameters, model_format))
         # OpenMP reads its limit once, when torch is imported, as everything below does.

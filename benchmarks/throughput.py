@@ -147,7 +147,7 @@ def write_model(repository: Path, name: str, config: Mapping[str, Any]) -> Path:
 def wait_for_all_models(server: Server) -> None:
     """Wait until the server is ready; raises RuntimeError where it refuses a model."""
     server.wait_until_ready()
-    refused = server.refused_models()
+    refused = server.models().refused
     if refused:
         raise RuntimeError(f"the server refused models: {refused}")
 

@@ -115,12 +115,22 @@ def _watch(server: Server, stop_signals: Sequence[int]) -> int:
             return 1
         if not announced and server.is_ready():
             announced = True
-            for name, reason in server.refused_models().items():
-                print(f"not loaded: {name}: {reason}", flush=True)
-            print(f"ready: {_described(server.endpoints)}; Ctrl-C stops the server", flush=True)
+            _announce(server)
         time.sleep(_POLL_S)
     print("stopping: waits for requests and open connections, 30 s at most; Ctrl-C again stops at once", flush=True)
     return 0
+
+
+def _announce(server: Server) -> None:
+    models = server.models()
+    for name, reason in models.refused.items():
+        print(f"not loaded: {name}: {reason}")
+    numbers = f"; {_counted(models.ready)} ready, {len(models.refused)} refused" if models.refused else ""
+    print(f"ready: {_described(server.endpoints)}{numbers}; Ctrl-C stops the server", flush=True)
+
+
+def _counted(models: Sequence[str]) -> str:
+    return f"{len(models)} model{'' if len(models) == 1 else 's'}"
 
 
 def _sweep_store() -> None:

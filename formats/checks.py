@@ -18,9 +18,7 @@ def check_served(config: ModelConfig, file: Path, found: Format) -> ServedFormat
     """
     if not isinstance(found, ServedFormat):
         raise found.error(f"'{file}' is {found.summary}")
-    # Core fills in pytorch_libtorch for `backend: "pytorch"` configs that name no platform: not the user's word.
-    is_filled_in_by_core = config.backend == "pytorch" and config.platform == "pytorch_libtorch"
-    if config.platform not in ("", *found.platforms) and not is_filled_in_by_core:
+    if config.written_platform not in ("", *found.platforms):
         expected = found.platforms[0]
         raise ConfigError(
             f"platform is '{config.platform}', but '{file}' is {found.noun}: expected platform: \"{expected}\""

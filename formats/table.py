@@ -3,6 +3,7 @@
 A new format is a package and its record here: nothing else depends on the format.
 """
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -24,10 +25,12 @@ if TYPE_CHECKING:  # a package is described without torch
     Open = Callable[[Any, PlannedLeaves, RunMode], Package | MethodModel]
 
 _HOW_TO_MAKE_A_PACKAGE = "torch.export.export and torch._inductor.aoti_compile_and_package"
+_LOAD_INTO_MODULE = f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}"
 _WHAT_IS_SERVED = (
     f"an AOTInductor package, made by {_HOW_TO_MAKE_A_PACKAGE}, or a TorchScript archive, made by torch.jit.script or "
     "torch.jit.trace, and .save"
 )
+_LARGEST_SAFETENSORS_HEADER = 100_000_000  # bytes; the format's own limit
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +45,26 @@ class Content:
         """Return whether it is an archive with an entry whose name begins so."""
         return any(entry.startswith(prefix) for entry in self.entries or ())
 
+    @property
+    def is_onnx(self) -> bool:
+        """Whether it begins as a serialised ModelProto of onnx.proto, which has no magic number.
+
+        That is `ir_version` (field 1), then `producer_name` (field 2), which may be missing: then the suffix says so.
+        """
+        version_and_name = re.match(rb"\x08[\x01-\x20]\x12(.)([ -~]+)", self.head, re.DOTALL)
+        if self.entries is not None:
+            return False
+        if version_and_name is None:
+            return self.suffix == ".onnx" and re.match(rb"\x08[\x01-\x20]", self.head) is not None
+        return 0 < version_and_name[1][0] <= len(version_and_name[2])
+
+    @property
+    def is_safetensors(self) -> bool:
+        """Whether it begins with the size of a JSON header (8 bytes, little-endian), and that header."""
+        size = int.from_bytes(self.head[:8], "little")
+        is_listing = re.match(rb'\{\s*"', self.head[8:]) and re.search(rb'"(dtype|__metadata__)"', self.head)
+        return self.entries is None and size <= _LARGEST_SAFETENSORS_HEADER and is_listing is not None
+
     def begins(self, head: bytes) -> bool:
         """Return whether it is a plain file that begins with these bytes."""
         return self.entries is None and self.head.startswith(head)
@@ -53,7 +76,7 @@ class Format:
 
     `matches` tells it from the formats that follow in the table. Where it is not served, `remedy` says how to make of
     it what is, and `error` is raised. `is_damaged`: it is what a copy has left of some file, so that there is nothing
-    to describe.
+    to describe. `is_weights_of_source`: it holds the weights of the module in the Python source beside it.
     """
 
     key: str
@@ -62,6 +85,7 @@ class Format:
     remedy: str = f"expected {_WHAT_IS_SERVED}"
     error: type[BackendError] = ArtifactError
     is_damaged: bool = False
+    is_weights_of_source: bool = False
 
     @property
     def summary(self) -> str:
@@ -73,11 +97,12 @@ class Format:
 class ServedFormat(Format):
     """A format that is served: on its platforms, the usual one first, with parameters beyond those for all formats.
 
-    `describe` takes the device of the instance, None where the model decides (KIND_MODEL), and `open` what `describe`
-    has returned.
+    `file_name` is that of the model where a config names its platform and no file. `describe` takes the device of the
+    instance, None where the model decides (KIND_MODEL), and `open` what `describe` has returned.
     """
 
     platforms: tuple[str, ...]
+    file_name: str
     parameters: frozenset[str]
     describe: "Describe"
     open: "Open"
@@ -119,6 +144,7 @@ FORMATS: tuple[Format, ...] = (
         noun="an AOTInductor package",
         matches=lambda content: content.has("data/aotinductor/"),
         platforms=("torch_aoti",),
+        file_name="model.pt2",
         parameters=frozenset({"ALLOW_EMPTY_INPUTS", "AOTI_MODEL_NAME", "ENFORCE_UPPER_BOUNDS"}),
         describe=_describe_package,
         open=_open_package,
@@ -135,6 +161,7 @@ FORMATS: tuple[Format, ...] = (
         noun="a TorchScript archive",
         matches=lambda content: content.has("constants.pkl"),
         platforms=("pytorch_libtorch", "libtorch"),
+        file_name="model.pt",
         parameters=frozenset(
             {
                 "DISABLE_OPTIMIZED_EXECUTION",
@@ -153,7 +180,8 @@ FORMATS: tuple[Format, ...] = (
         key="checkpoint",
         noun="a checkpoint or pickled module (torch.save), which holds no program",
         matches=lambda content: content.has("data.pkl") or content.begins(b"\x80\x02"),  # pickle protocol 2
-        remedy=f"load it into its module, and make a package of that with {_HOW_TO_MAKE_A_PACKAGE}",
+        remedy=_LOAD_INTO_MODULE,
+        is_weights_of_source=True,
     ),
     Format(
         key="other_archive", noun="a zip archive without a model", matches=lambda content: content.entries is not None
@@ -174,6 +202,31 @@ FORMATS: tuple[Format, ...] = (
         matches=lambda content: content.begins(b"PK\x03\x04"),
         remedy="copy it again",
         is_damaged=True,
+    ),
+    Format(
+        key="onnx",
+        noun="an ONNX model",
+        matches=lambda content: content.is_onnx,
+        remedy=(
+            'not served by this backend, but by Triton\'s ONNX Runtime backend (backend: "onnxruntime"); or make a '
+            f"package of the module that it was exported from, with {_HOW_TO_MAKE_A_PACKAGE}"
+        ),
+    ),
+    Format(
+        key="safetensors",
+        noun="a safetensors file, which holds weights and no program",
+        matches=lambda content: content.is_safetensors,
+        remedy=_LOAD_INTO_MODULE,
+    ),
+    Format(
+        key="gguf",
+        noun="a GGUF file, which holds weights and no program",
+        matches=lambda content: content.begins(b"GGUF"),
+    ),
+    Format(
+        key="hdf5",
+        noun="an HDF5 file, such as Keras writes",
+        matches=lambda content: content.begins(b"\x89HDF\r\n"),
     ),
     Format(
         key="python_source",

@@ -12,7 +12,17 @@ from triton_pytorch.model_config.errors import LaunchError
 
 
 def make_private_directory() -> Path:
-    """Make a directory for the files of one server. Raises LaunchError where programs cannot run there."""
+    """Make a directory for the files of one server; raises LaunchError where that fails or no program can run there."""
+    try:
+        return Path(tempfile.mkdtemp(prefix="triton_pytorch_", dir=_temporary_directory()))
+    except OSError as error:
+        raise LaunchError(
+            f"a server needs a temporary directory for its own files, and none can be made ({error.strerror}): set "
+            "TMPDIR to a directory that you may write to, with 10 MiB free"
+        ) from error
+
+
+def _temporary_directory() -> str:
     parent = tempfile.gettempdir()
     if is_changed_by_shell(parent):
         raise LaunchError(
@@ -24,7 +34,7 @@ def make_private_directory() -> Path:
             f"Triton's Python stub cannot run in '{parent}', which is mounted noexec: "
             "set TMPDIR to a directory where programs can run"
         )
-    return Path(tempfile.mkdtemp(prefix="triton_pytorch_"))
+    return parent
 
 
 def own_options(installation: Installation, directory: Path) -> list[str]:

@@ -4,9 +4,10 @@ A core before release 26.03 does not know `platform: "torch_aoti"` and takes it 
 backend that it does not know either (release notes of Triton 26.03, server v2.67.0).
 """
 
-import re
 from dataclasses import dataclass
 from pathlib import Path
+
+from triton_pytorch.local_server.config_text import find_field, read_config_text
 
 _FIRST_CORE_WITH_TORCH_AOTI = (2, 67, 0)
 _PLATFORM = "torch_aoti"
@@ -40,18 +41,11 @@ def find_refused_configs(model_repository: Path) -> list[RefusedConfig]:
     """
     refused = []
     for path in sorted(model_repository.glob("*/config.pbtxt")):
-        text = _read(path)
+        text = read_config_text(path)
         # Few repositories need tritonclient, which takes a quarter of a second to import.
         if _PLATFORM in text and _is_refused(text):
             refused.append(RefusedConfig(path, _backend_line(text)))
     return refused
-
-
-def _read(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError):
-        return ""
 
 
 def _is_refused(text: str) -> bool:
@@ -66,5 +60,5 @@ def _is_refused(text: str) -> bool:
 
 
 def _backend_line(text: str) -> int | None:
-    match = re.search(r"""^[^#\n]*?\bbackend\s*:\s*["']pytorch["']""", text, re.MULTILINE)
-    return text.count("\n", 0, match.end()) + 1 if match else None
+    field = find_field(text, "backend")
+    return field.line if field is not None else None

@@ -7,13 +7,17 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
+from typing import BinaryIO
 
 from triton_pytorch.local_server.backend_directory import assemble_backends
+from triton_pytorch.local_server.core_refusals import core_refusals
 from triton_pytorch.local_server.endpoints import Endpoint, accepts_connections, free_endpoints
 from triton_pytorch.local_server.environment import (
     make_private_directory,
@@ -26,8 +30,10 @@ from triton_pytorch.model_config.errors import LaunchError
 
 _SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend keeps its regions
 _LOG_TAIL_LINES = 200
+_LOG_OF_START_LINES = 10_000
 _POLL_S = 0.05
 _INDEX_TIMEOUT_S = 10.0
+_LOG_TIMEOUT_S = 1.0  # for the rest of a log: what a server that has ended leaves running may keep it open
 _DEATH_TIMEOUT_S = 5.0  # a killed process keeps its files and ports until the kernel has removed it
 
 # Becomes tritonserver, after it has asked the kernel (prctl's 1 is PR_SET_PDEATHSIG) to kill it when the thread that
@@ -39,12 +45,20 @@ os.execv(sys.argv[1], sys.argv[1:])
 """
 
 
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models of a server: those that are ready, and those that it refused, each with the reason in one line."""
+
+    ready: tuple[str, ...]
+    refused: Mapping[str, str]
+
+
 class Server:
     """A tritonserver that runs from construction until `stop`, or until the end of a `with` block.
 
     `model_repositories` are absolute directories or URLs, `options` further options of tritonserver, `endpoints` its
     services (without those that `options` switch off), by default at free ports of this machine. `environment` adds
-    to the variables that the server inherits. It logs to the terminal, or else to a file that `log` reads.
+    to the variables that the server inherits. It logs to a file, and with `log_to_terminal` to stderr instead.
 
     Construct it in a thread that lives as long as the server is to live. Raises LaunchError, with the remedy, where
     no server can be found or assembled.
@@ -61,6 +75,10 @@ class Server:
         installation = find_installation()
         self.endpoints = tuple(endpoints) or free_endpoints()
         self._log_at_stop = ""
+        self._repositories = [Path(repository) for repository in model_repositories if "://" not in str(repository)]
+        self._loads_all = "--model-control-mode=explicit" not in options
+        self._forwarder: threading.Thread | None = None
+        self._log_of_start: list[bytes] = []
         self._directory = make_private_directory()
         try:
             assemble_backends(installation, self._directory / "backends")
@@ -100,7 +118,9 @@ class Server:
 
     @property
     def log(self) -> str:
-        """All that the server has logged so far, also after `stop`; empty where it logs to the terminal."""
+        """All that the server has logged so far, also after `stop`; the log of the start where it goes to stderr."""
+        if self._forwarder is not None:
+            return b"".join(self._log_of_start).decode(errors="replace")
         path = self._directory / "server.log"
         return path.read_text(encoding="utf-8", errors="replace") if path.exists() else self._log_at_stop
 
@@ -126,30 +146,47 @@ class Server:
         lines = self.log.splitlines()[-_LOG_TAIL_LINES:]
         return "\n".join(["; the end of its log:", *lines]) if lines else ""
 
-    def refused_models(self) -> dict[str, str]:
-        """Return the models that are not loaded, each with the first line of the reason; empty where it is not told."""
+    def models(self) -> Models:
+        """Return which models are ready and which are refused, once the server answers; what is not told is left out.
+
+        The repository index has no reason for what core refused while it read the repository: its log does.
+        """
+        index = self._index()
+        ready = dict.fromkeys(model["name"] for model in index if model.get("state") == "READY")
+        stateless = [model["name"] for model in index if "state" not in model and self._loads_all]
+        unready = [model for model in index if model.get("state") != "READY"]
+        reasons = {model["name"]: model["reason"].splitlines()[0] for model in unready if model.get("reason")}
+        refused = {
+            **dict.fromkeys(stateless, "Triton refused it while it read the repository; the server's log says why"),
+            **core_refusals(self.log, self._repositories),
+            **reasons,
+        }
+        return Models(tuple(ready), dict(sorted(refused.items())))
+
+    def _index(self) -> list[dict[str, str]]:
         if not any(endpoint.name == "http" for endpoint in self.endpoints):
-            return {}
+            return []
         request = urllib.request.Request(f"http://{self.http_url}/v2/repository/index", method="POST")
         try:
             with urllib.request.urlopen(request, timeout=_INDEX_TIMEOUT_S) as response:  # noqa: S310 - our own server
-                index = json.load(response)
+                index: list[dict[str, str]] = json.load(response)
         except (OSError, ValueError):  # the index can be switched off
-            return {}
-        return {
-            model["name"]: model["reason"].splitlines()[0]
-            for model in index
-            if model.get("state") != "READY" and model.get("reason")
-        }
+            return []
+        return index
 
     def exit_code(self) -> int | None:
-        """Return None while the server runs, else its exit code, or the negative number of the signal that ended it."""
+        """Return None while the server runs, else its exit code, or the negative number of the signal that ended it.
+
+        By then stderr has its whole log.
+        """
         if self._process.returncode is not None:
             return self._process.returncode
         # WNOWAIT leaves the dead process in the table: as long as it is there, its number still means its group.
         ended = os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT)
         if ended is None:
             return None
+        if self._forwarder is not None:
+            self._forwarder.join(_LOG_TIMEOUT_S)
         return ended.si_status if ended.si_code == os.CLD_EXITED else -ended.si_status
 
     def stop(self, timeout_s: float = 10.0) -> None:
@@ -165,6 +202,8 @@ class Server:
         deadline = time.monotonic() + _DEATH_TIMEOUT_S
         while _is_group_alive(self._process.pid) and time.monotonic() < deadline:
             time.sleep(_POLL_S)
+        if self._forwarder is not None:
+            self._forwarder.join(_LOG_TIMEOUT_S)
         self._remove_files()
 
     def kill(self) -> None:
@@ -185,15 +224,29 @@ class Server:
         working_directory.mkdir()
         with contextlib.ExitStack() as opened:
             log = None if log_to_terminal else opened.enter_context((self._directory / "server.log").open("wb"))
-            return subprocess.Popen(
+            process = subprocess.Popen(
                 [sys.executable, "-I", "-c", _DIE_WITH_PARENT, *command],
                 cwd=working_directory,
                 env=environment,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
-                stderr=subprocess.STDOUT if log else None,
+                stderr=subprocess.STDOUT if log else subprocess.PIPE,
                 start_new_session=True,  # a terminal's Ctrl-C reaches us alone, and `kill` the whole group
             )
+        if process.stderr is not None:
+            self._forwarder = threading.Thread(target=self._forward, args=(process.stderr,), daemon=True)
+            self._forwarder.start()
+        return process
+
+    def _forward(self, log: BinaryIO) -> None:
+        """Pass the server's log on to our stderr, and keep its beginning, which says what core refused."""
+        with log:
+            for line in log:
+                if len(self._log_of_start) < _LOG_OF_START_LINES:
+                    self._log_of_start.append(line)
+                with contextlib.suppress(OSError):  # a terminal that is gone must not stop the server
+                    sys.stderr.buffer.write(line)
+                    sys.stderr.buffer.flush()
 
 
 def _is_group_alive(group: int) -> bool:

@@ -43,6 +43,15 @@ class ModelConfig:
         """True where the version directory holds our model.py (`backend: "python"`)."""
         return self.backend == "python"
 
+    @property
+    def written_platform(self) -> str:
+        """The platform if it is the user's word.
+
+        Core fills in pytorch_libtorch for `backend: "pytorch"`, so that there it may not be.
+        """
+        is_filled_in = self.backend == "pytorch" and self.platform == "pytorch_libtorch"
+        return "" if is_filled_in else self.platform
+
 
 @dataclass(frozen=True, slots=True)
 class Instance:

@@ -17,6 +17,7 @@ from triton_pytorch.torchscript_loader.failures import reason
 
 _UNKNOWN_OPERATOR = re.compile(r"Unknown builtin op: ([\w.]+)::(\w+)")
 _UNKNOWN_CLASS = re.compile(r"__torch__\.torch\.classes\.(\w+)\.(\w+)")
+_UNSAVED_WEIGHT = b"ops.prim.ConstantMKLDNNTensor()"
 # Which package registers the operators of a namespace, for those that everybody has heard of.
 _LIBRARIES = {
     "torchvision": "torchvision",
@@ -49,6 +50,7 @@ def load_archive(file: ModelFile, location: torch.device | None) -> Any:
                 f"'{file.path}' does not fit into the memory of its device: {reason(error)}"
             ) from error
         except (RuntimeError, UnicodeDecodeError, torch.jit.Error) as error:
+            _check_saved_whole(file.archive, error)
             imported.add(_import_missing_library(file.path, error, imported))
         else:
             # The C++ backend runs an archive in the mode that it was saved in, which is forgotten easily: then
@@ -61,6 +63,16 @@ def _check_contents(archive: Archive) -> None:
     for file in archive.files:
         for _ in archive.chunks(file):
             pass
+
+
+def _check_saved_whole(archive: Archive, error: Exception) -> None:
+    """Raise ArtifactError where weights were lost at saving; torch says "attribute 'value' is undefined" then."""
+    code = [file for file in archive.files if file.filename.endswith(".py")]
+    if any(_UNSAVED_WEIGHT in b"".join(archive.chunks(file)) for file in code):
+        raise ArtifactError(
+            f"'{archive.path}' was saved after torch.jit.optimize_for_inference, which converts weights to a layout of "
+            "oneDNN that archives do not hold: save the module before that call (after torch.jit.freeze is fine)"
+        ) from error
 
 
 def _load(archive: Archive, location: torch.device | None) -> Any:

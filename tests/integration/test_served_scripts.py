@@ -1,5 +1,6 @@
 """TorchScript through model.py: what a request gets, alone and merged, what the parameters decide, what is refused."""
 
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -201,6 +202,13 @@ def unknown_operator(path: Path) -> None:
     with_text(source, path, b"torch.sub(", b"ops.mine.of_tests(", ending=".py")
 
 
+def optimized_for_inference(path: Path) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        module = torch.jit.load(scripted(torch.nn.Conv2d(1, 1, 1), path))  # type: ignore[no-untyped-call]
+        torch.jit.optimize_for_inference(module.eval()).save(path)
+
+
 @pytest.mark.parametrize(
     ("make", "expected"),
     [
@@ -213,6 +221,10 @@ def unknown_operator(path: Path) -> None:
         (lfs_pointer, "ArtifactError: '{file}' is a Git LFS pointer: run `git lfs pull`"),
         (text, "ArtifactError: '{file}' is a text file: expected an AOTInductor package, made by "),
         (package, "ConfigError: platform is 'pytorch_libtorch', but '{file}' is an AOTInductor package: expected pla"),
+        (
+            optimized_for_inference,
+            "ArtifactError: '{file}' was saved after torch.jit.optimize_for_inference, which converts weights to a lay",
+        ),
         (unknown_operator, "ArtifactError: '{file}' uses mine::of_tests, which torch "),
     ],
     ids=lambda it: getattr(it, "__name__", ""),

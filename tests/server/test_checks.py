@@ -89,7 +89,8 @@ def test_load_errors(server: Server, client: Client) -> None:
         "Input 'ARGS[2]' is declared with dims [4] after the batch dimension, but the model takes 3 dimensions",
     ):
         assert sentence in first_lines["several_errors"]
-    assert re.search(r"no modèle\.pt2 in '.*/1': it holds Größe\.txt", first_lines["no_such_file"])
+    missing = r"no modèle\.pt2 \(named by default_model_filename\) in '.*/1': it holds Größe\.txt"
+    assert re.search(missing, first_lines["no_such_file"])
     assert all(map(client.is_ready, RIGHT_MODELS))
     assert not any(map(client.is_ready, first_lines))
 

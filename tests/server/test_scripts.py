@@ -114,6 +114,8 @@ MODELS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, Any]]] 
         {},
     ),
 }
+# Files beside a model.pt that is the model: the user wrote the platform, or the content of model.pt decides.
+STRAY_FILES = {"strings": ["model.pt2", "model.py"], "without_platform": ["model.py"]}
 GPU = [{"kind": "KIND_GPU", "gpus": [99]}]
 
 
@@ -125,6 +127,8 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
         directory = write_script(repository, name, archive, inputs, outputs, **config)
         if config.get("backend") == "python":
             (directory / "model.py").symlink_to(ROOT / "model.py")
+        for stray in STRAY_FILES.get(name, ()):
+            (directory / stray).write_text("raise RuntimeError('a stray file')\n", encoding="utf-8")
     write_script(repository, "no_such_gpu", archives / "strings.pt", ["words"], ["RESULT[0]"], instance_group=GPU)
     return start_server(repository)
 
@@ -133,6 +137,25 @@ def test_loaded_models(server: Server) -> None:
     (refused,) = load_errors(server).items()
     assert refused[0] == "no_such_gpu"
     assert "specifies invalid or unsupported gpu id 99" in refused[1]  # says Triton's core
+
+
+@pytest.mark.parametrize(
+    ("model", "sent", "expected"),
+    [
+        ("strings", {"words": texts("z")}, {"RESULT[2]": [1]}),
+        ("without_platform", {"INPUTA": torch.tensor([7.0]), "INPUT__1": torch.tensor([1.0])}, {"OUTPUT__0": [6.0]}),
+    ],
+)
+def test_stray_files(
+    server: Server, client: Client, model: str, sent: dict[str, Any], expected: dict[str, Any]
+) -> None:
+    assert client.is_ready(model)
+    answer = client.infer(model, sent, list(expected))
+    assert {name: value.tolist() for name, value in answer.items()} == expected
+    beside = ", ".join(STRAY_FILES[model])
+    verb = "are" if len(STRAY_FILES[model]) > 1 else "is"
+    note = f"model '{model}': the model is model.pt; {beside} beside it {verb} not used"
+    assert server.log.count(note) == 1
 
 
 class TestNames:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -11,6 +12,7 @@ import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
@@ -170,7 +172,11 @@ def test_serve_leaves_the_checkout_unchanged(tmp_path: Path) -> None:
     for package in ("triton_pytorch", *(path.name for path in checkout.iterdir() if path.is_dir())):
         (directory / f"{package}.py").write_text(STRAY, encoding="utf-8")  # modules are not looked for here
     tensors = [tensor_config("INPUT__0", torch.int64, (2,))], [tensor_config("OUTPUT__0")]
-    write_model(directory / "models", "package", package_path("looks_up"), *tensors)
+    named: dict[str, Any] = {
+        "file_name": "it's (a & b).pt2",
+        "parameters": {"DEFAULT_MODEL_FILENAME": "it's (a & b).pt2"},
+    }
+    write_model(directory / "models", "package", package_path("looks_up"), *tensors, **named)
     with serving(directory, {"model": IDENTITY, "broken": BROKEN}, checkout) as serve:
         serve.wait_for("\nready: HTTP http://")
         (line,) = [line for line in serve.log.splitlines() if line.startswith("not loaded: ")]
@@ -184,6 +190,54 @@ def test_serve_leaves_the_checkout_unchanged(tmp_path: Path) -> None:
         serve.process.send_signal(signal.SIGINT)
         assert serve.wait() == 0
     assert _files_of(checkout) == before
+
+
+def test_serve_names_the_models_that_core_refuses(tmp_path: Path) -> None:
+    configs = {
+        "unknown_field": 'backend: "pytorch"\ndefault_model_name: "a.pt2"\n',
+        "syntax": 'backend: "pytorch"\ninput [ { name: "x" data_type: TYPE_FP32 dims: [ 1 }',
+        "platform": 'platform: "torch"\n',
+        "pair": 'backend: "pytorch"\nplatform: "libtorch"\n',
+        "other_name": 'backend: "pytorch"\nname: "another"\n',
+        "no_version": 'backend: "pytorch"\n',
+        "no_backend": "max_batch_size: 1\n",
+    }
+    for name, config in configs.items():
+        (tmp_path / "models" / name).mkdir(parents=True)
+        (tmp_path / "models" / name / "config.pbtxt").write_text(config, encoding="utf-8")
+    unknown = "no field named \"default_model_name\"; did you mean 'default_model_filename'?"
+    expected = {
+        "unknown_field": f'line 2 of CONFIG: Message type "inference.ModelConfig" has {unknown}',
+        "syntax": 'line 2 of CONFIG: Expected ",", found "}"',
+        "platform": "line 1 of CONFIG: unexpected platform type 'torch' for platform: the platforms",
+        "pair": "line 2 of CONFIG: unexpected 'platform' and 'backend' pair, got:libtorch, pytorch: change line",
+        "other_name": "line 2 of CONFIG: unexpected directory name 'other_name' for model 'another', directory",
+        "no_version": "at least one version must be available under the version policy of model 'no_version': put",
+        "no_backend": 'CONFIG: it names no backend: add backend: "pytorch_python"',
+        "broken": "Internal: RuntimeError: broken on purpose",
+    }
+    with serving(tmp_path, {"model": IDENTITY, "broken": BROKEN}) as serve:
+        serve.wait_for("\nready: HTTP http://")
+        assert serve.infer([1.5, -2.0]) == [1.5, -2.0]
+        said = dict(re.findall(r"^not loaded: (\w+): (.*)$", serve.log, re.MULTILINE))
+        assert said.keys() == expected.keys()
+        for name, sentence in expected.items():
+            path = str(tmp_path / "models" / name / "config.pbtxt")
+            assert said[name].replace(path, "CONFIG").startswith(sentence)
+        assert "; 1 model ready, 8 refused; Ctrl-C stops" in serve.log
+        serve.process.send_signal(signal.SIGTERM)
+        assert serve.wait() == 0
+
+
+@pytest.mark.parametrize("name", ["my model.pt2", "a&b$c.pt2"])
+def test_serve_refuses_a_file_name_that_a_shell_changes(tmp_path: Path, name: str) -> None:
+    (tmp_path / "models").mkdir()
+    write_model(tmp_path / "models", "m", package_path("looks_up"), [], [], default_model_filename=name)
+    with serving(tmp_path, {"model": IDENTITY}) as serve:
+        assert serve.process.wait(PATIENCE_S) == 2
+        (line,) = serve.log.splitlines()
+    assert line.startswith("error: Triton's Python backend cannot start a model with default_model_filename: ")
+    assert f'parameters {{ key: "DEFAULT_MODEL_FILENAME" value {{ string_value: "{name}" }} }}' in line
 
 
 def test_serve_side_by_side(tmp_path: Path) -> None:

@@ -104,7 +104,10 @@ def test_package_without_model(tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_missing_files(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert refused(capsys, tmp_path / "model.pt2") == f"'{tmp_path / 'model.pt2'}' does not exist"
     (tmp_path / "gone").symlink_to(tmp_path / "nowhere")
-    assert "gone' is a broken link: expected the model's file" in refused(capsys, tmp_path / "gone")
+    said = refused(capsys, tmp_path / "gone")
+    assert said == f"'{tmp_path / 'gone'}' is a broken link to '{tmp_path / 'nowhere'}': expected the model's file"
+    (tmp_path / "models.pt2").touch()
+    assert refused(capsys, tmp_path / "model.pt2").endswith("/model.pt2' does not exist; did you mean 'models.pt2'?")
 
 
 def test_several_models(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -135,7 +138,7 @@ class TestDirectories:
         for name in names:
             (tmp_path / name).touch()
         assert refused(capsys, tmp_path) == (
-            f"no model.pt2 or model.py or model.pt in '{tmp_path}': {holds}; give a file instead"
+            f"no model.pt2, model.py or model.pt in '{tmp_path}': {holds}; give a file instead"
         )
 
 

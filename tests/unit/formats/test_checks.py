@@ -46,6 +46,16 @@ def test_served(fields: dict[str, Any], served: Format) -> None:
         ),
         (BY_KEY["empty"], ArtifactError, "empty: copy it again"),
         (
+            BY_KEY["onnx"],
+            ArtifactError,
+            'an ONNX model: not served by this backend, but by Triton\'s ONNX Runtime backend (backend: "onnxruntime")',
+        ),
+        (
+            BY_KEY["safetensors"],
+            ArtifactError,
+            "a safetensors file, which holds weights and no program: load it into its module, and make a package of ",
+        ),
+        (
             BY_KEY["text"],
             ArtifactError,
             "a text file: expected an AOTInductor package, made by torch.export.export and",

@@ -1,5 +1,6 @@
 """How a server process is started and ended, with shell scripts instead of tritonserver."""
 
+import json
 import os
 import shlex
 import sys
@@ -11,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from triton_pytorch.local_server.endpoints import Endpoint, free_endpoints
-from triton_pytorch.local_server.server import Server
+from triton_pytorch.local_server.server import Models, Server
 from triton_pytorch.model_config.errors import LaunchError
 from triton_pytorch.tests.unit.local_server.conftest import make_server
 
@@ -21,6 +22,18 @@ SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 - where Triton's Python backend k
 LEAVE_A_REGION = (
     'for option; do case "$option" in *shm-region-prefix-name=*) touch "/dev/shm/${option#*name=}x";; esac; done'
 )
+
+INDEX = """
+import http.server, sys
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def do_POST(self):
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(INDEX.encode())
+
+http.server.HTTPServer(("127.0.0.1", int(sys.argv[1])), Handler).serve_forever()
+"""
 
 
 @pytest.fixture
@@ -154,6 +167,52 @@ def test_temporary_directory_noexec(install: Install, temporary: Path, monkeypat
     with pytest.raises(LaunchError, match=r"noexec.*TMPDIR"):
         Server("models")
     assert not list(temporary.iterdir())
+
+
+def test_temporary_directory_missing(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    install("exec sleep 1000")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    with pytest.raises(LaunchError, match=r"none can be made \(No such file or directory\): set TMPDIR to"):
+        Server("models")
+
+    def refuse() -> str:
+        raise FileNotFoundError(2, "No usable temporary directory found in ['/tmp', '/var/tmp']")
+
+    monkeypatch.setattr(tempfile, "gettempdir", refuse)
+    with pytest.raises(
+        LaunchError, match=r"\(No usable temporary directory found in \['/tmp', '/var/tmp'\]\): set TMPDIR"
+    ):
+        Server("models")
+
+
+def test_log_to_terminal(install: Install, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+    line = "Poll failed for model directory 'm': a reason"
+    install(f'echo out; echo "{line}" >&2; exit 3')
+    server = Server("/models", log_to_terminal=True)
+    with server, pytest.raises(LaunchError, match="ended with code 3"):
+        server.wait_until_ready()
+    assert server.models() == Models((), {"m": "/models/m/config.pbtxt: a reason"})
+    assert capfdbinary.readouterr() == (b"out\n", f"{line}\n".encode())
+
+
+@pytest.mark.parametrize("options", [[], ["--model-control-mode=explicit"]])
+def test_models_of_the_index(install: Install, tmp_path: Path, options: list[str]) -> None:
+    index = [
+        {"name": "ready", "version": "1", "state": "READY"},
+        {"name": "broken", "version": "1", "state": "UNAVAILABLE", "reason": "the first line\nthe second"},
+        {"name": "unknown"},
+    ]
+    (tmp_path / "server.py").write_text(INDEX.replace("INDEX", repr(json.dumps(index))), encoding="utf-8")
+    install(f'exec "{sys.executable}" {tmp_path}/server.py "$PORT"')
+    endpoint = free_endpoints()[0]
+    with Server("models", endpoints=(endpoint,), options=options, environment={"PORT": str(endpoint.port)}) as server:
+        server.wait_until_ready()
+        models = server.models()
+    assert models.ready == ("ready",)
+    refused = {"broken": "the first line"}
+    if not options:  # else it may be loaded later
+        refused["unknown"] = "Triton refused it while it read the repository; the server's log says why"
+    assert models.refused == refused
 
 
 def test_temporary_directory_with_spaces(install: Install, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
