@@ -112,6 +112,10 @@ class Logger(Protocol):
         """Log what went wrong."""
         ...
 
+    def log_verbose(self, message: str) -> None:
+        """Log what is of use while somebody looks for an error (the server's option --log-verbose)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Triton:

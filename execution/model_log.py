@@ -15,6 +15,13 @@ class ModelLog:
         """Log an error that nobody foresaw, whole."""
         self._logger.log_error(f"internal error in model '{self._model_name}':\n{trace}")
 
+    def failure(self, whole: str) -> None:
+        """Log all that a model said of a failure, such as the line of its code, at the verbose level.
+
+        Any client can make a model fail, as often as it likes: that must not fill the log of every server.
+        """
+        self._logger.log_verbose(f"model '{self._model_name}' failed:\n{whole}")
+
     def error_once(self, topic: str, text: str) -> None:
         """Log an error of the model or its config the first time; the next request would say the same."""
         if self._is_new(topic):

@@ -10,7 +10,7 @@ from triton_pytorch.execution.interfaces import Triton
 from triton_pytorch.execution.model_log import ModelLog
 from triton_pytorch.execution.outcomes import Outcome, UnforeseenError, as_outcome
 from triton_pytorch.execution.strings import as_triton_array
-from triton_pytorch.model_config.errors import BackendError
+from triton_pytorch.model_config.errors import BackendError, ModelRunError
 from triton_pytorch.model_config.file_names import printable
 from triton_pytorch.torch_runtime.tensors import to_dlpack
 
@@ -49,6 +49,8 @@ class Responder:
         """Return the response of a request that failed; what nobody foresaw is logged whole and not told."""
         if isinstance(error, OutputError):
             self._log.error_once(f"output {error.output}", str(error))
+        if isinstance(error, ModelRunError) and error.whole is not None:
+            self._log.failure(error.whole)
         if isinstance(error, BackendError):
             return self._told(f"model '{self._model_name}': {error}", error.code)
         if isinstance(error, UnforeseenError):

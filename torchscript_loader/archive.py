@@ -13,7 +13,7 @@ from triton_pytorch.artifact_store.archive import Archive
 from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError, UnsupportedError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
-from triton_pytorch.torchscript_loader.failures import reason
+from triton_pytorch.torch_runtime.failures import reason
 
 _UNKNOWN_OPERATOR = re.compile(r"Unknown builtin op: ([\w.]+)::(\w+)")
 _UNKNOWN_CLASS = re.compile(r"__torch__\.torch\.classes\.(\w+)\.(\w+)")

@@ -16,6 +16,7 @@ from triton_pytorch.torchscript_loader.archive import all_methods, find_method, 
 from triton_pytorch.torchscript_loader.devices import baked_device_warnings, own_device
 from triton_pytorch.torchscript_loader.methods import ScriptMethod, read_method
 from triton_pytorch.torchscript_loader.sections import sections
+from triton_pytorch.torchscript_loader.state import state_warnings
 
 
 class ScriptDescription:
@@ -50,11 +51,12 @@ class ScriptDescription:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on devices in the code of the method that are not the one that it runs on."""
+        """A sentence on state that the method keeps, and one on devices in its code that it does not run on."""
+        state = state_warnings(self.method.kept_state)
         # A module that stays where it was saved may use several devices, and name them.
         if _stays_where_it_was_saved(self._device):
-            return ()
-        return tuple(baked_device_warnings(self.method.baked_devices, self.device))
+            return tuple(state)
+        return (*state, *baked_device_warnings(self.method.baked_devices, self.device))
 
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints: the weights, and every method with what a config can declare of it."""

@@ -17,6 +17,7 @@ from triton_pytorch.method_calls.results import (
     result_leaves,
 )
 from triton_pytorch.torchscript_loader import graphs
+from triton_pytorch.torchscript_loader.state import kept_state
 
 # By type, as torch writes it in annotations.
 _ARGUMENTS = {
@@ -42,7 +43,7 @@ class ScriptMethod:
 
     `defaults` are those of the arguments as Python prints them, None where there is none. `baked_devices` are devices
     that the code names, wherever it runs; `constants_device` is that of the first tensor in the code itself, where a
-    frozen module has its weights.
+    frozen module has its weights. `kept_state` are attributes of the module that a call changes for the next one.
     """
 
     name: str
@@ -53,6 +54,7 @@ class ScriptMethod:
     signature: Signature
     baked_devices: tuple[str, ...]
     constants_device: torch.device | None
+    kept_state: tuple[str, ...]
 
 
 def read_method(method: Any) -> ScriptMethod:
@@ -73,6 +75,7 @@ def read_method(method: Any) -> ScriptMethod:
         signature=Signature(argument_leaves(arguments), outputs, has_open_result, follows_config_order=True),
         baked_devices=tuple(graphs.baked_devices(graph)),
         constants_device=next((tensor.device for tensor in graphs.constant_tensors(graph)), None),
+        kept_state=tuple(kept_state(graph, method.owner)),
     )
 
 

@@ -34,6 +34,7 @@ def _method_items(method: ScriptMethod) -> Iterator[Fact | Table | Line]:
     yield Fact("inputs", (", ".join(_labels(method.signature.inputs)) or "none",))
     yield Fact("outputs", (", ".join(_labels(method.signature.outputs)) or "none",))
     yield Fact("names", tuple(f"device {device} in its code" for device in method.baked_devices))
+    yield Fact("keeps", (", ".join(method.kept_state),) if method.kept_state else ())
 
 
 def _method_json(method: ScriptMethod) -> Json:
@@ -47,6 +48,7 @@ def _method_json(method: ScriptMethod) -> Json:
         "inputs": _labels(method.signature.inputs),
         "outputs": _labels(method.signature.outputs),
         "baked_devices": list(method.baked_devices),
+        "kept_state": list(method.kept_state),
     }
 
 

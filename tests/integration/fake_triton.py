@@ -134,6 +134,9 @@ class Logger:
     def log_error(self, message: str) -> None:
         self.lines.append(("error", message))
 
+    def log_verbose(self, message: str) -> None:
+        self.lines.append(("verbose", message))
+
 
 def fake_module() -> Any:
     """Make the module as it is while the stub imports model.py: still empty."""

@@ -49,6 +49,22 @@ class OnlyABuffer(nn.Module):
         return result
 
 
+class Counts(nn.Module):
+    """A number and a buffer that each call changes."""
+
+    total: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1))
+        self.steps = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps += 1
+        self.total += x.sum()
+        return self.total + self.steps
+
+
 class InTraining(nn.Module):
     """Random, and dependent on the other rows, as long as it is trained."""
 
@@ -281,21 +297,27 @@ class TestDevices:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         assert described(archive, None).warnings == ()
 
-    def test_devices_in_the_code(self, tmp_path: Path) -> None:
+    REMEDY = "script the model with the device of an input (`x.device`) in place of names, or trace it on cpu"
+
+    @pytest.mark.parametrize("has_gpu", [False, True])
+    def test_devices_in_the_code(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        (warning,) = described(archive).warnings
-        assert warning == (
-            "the model's code names cuda:1, cuda, as tracing makes it, but this instance runs on cpu, so that tensors"
-            " on different devices may meet: script the model instead of tracing it"
+        follows = (
+            ", so that tensors on different devices may meet"
+            if has_gpu
+            else " and this machine has no GPU, so that calls which come to such code fail"
+        )
+        assert described(archive).warnings == (
+            f"the model's code names cuda:1, cuda, but this instance runs on cpu{follows}: {self.REMEDY}",
         )
         assert described(archive, method="harmless").warnings == ()
 
-    def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path) -> None:
+    def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         archive = scripts.scripted(scripts.BakesOneDevice(), tmp_path / "m.pt")
         (warning,) = described(archive).warnings
-        assert warning.endswith(
-            "script the model instead of tracing it, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])"
-        )
+        assert warning.endswith(f"{self.REMEDY}, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])")
 
     def test_own_device_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.traced(OnCpu(), tmp_path / "m.pt", X)
@@ -347,6 +369,7 @@ class TestSections:
             Fact("inputs", ("x (INPUT__0), y (INPUT__1), bias (INPUT__2)",)),
             Fact("outputs", ("RESULT (OUTPUT__0)",)),
             Fact("names", ()),
+            Fact("keeps", ()),
         )
         assert twice[0] == Fact("method", ("twice",))
 
@@ -366,6 +389,7 @@ class TestSections:
                 "inputs": ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)"],
                 "outputs": ["RESULT (OUTPUT__0)"],
                 "baked_devices": [],
+                "kept_state": [],
             },
             {
                 "name": "twice",
@@ -374,6 +398,7 @@ class TestSections:
                 "inputs": ["x (INPUT__0)"],
                 "outputs": ["RESULT (OUTPUT__0)"],
                 "baked_devices": [],
+                "kept_state": [],
             },
         ]
 
@@ -421,6 +446,13 @@ class TestSections:
     def test_devices_in_the_code(self, tmp_path: Path) -> None:
         facts = self.facts(scripts.BakesOneDevice(), tmp_path / "m.pt")
         assert facts["names"] == ("device cuda:1 in its code",)
+
+    def test_state_that_a_method_keeps(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(Counts(), tmp_path / "m.pt")
+        _, items = described(archive).sections()
+        assert items[-1] == Fact("keeps", ("total, steps",))
+        (warning,) = described(archive).warnings
+        assert warning.startswith("the model keeps state in self.total, self.steps: the requests of all clients")
 
     def test_method_without_arguments(self, tmp_path: Path) -> None:
         _, items = described(scripts.scripted(Constant(), tmp_path / "m.pt")).sections()
