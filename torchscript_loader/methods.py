@@ -34,6 +34,8 @@ _LEAVES = {
     "NoneType": ValueKind.NONE,
     **dict.fromkeys(_NUMBERS, ValueKind.NUMBER),
 }
+# Types of results, by kind, that may be any of those that a response can hold: Any, Union, Scalar.
+_TOLD_BY_ANSWERS = ("AnyType", "UnionType", "NumberType")
 _NAMED_TUPLE = "NamedTuple("
 
 
@@ -112,7 +114,9 @@ def _result_type(kind: Any, graph: graphs.Graph, value: graphs.Value | None) -> 
         words = f"Dict[{kind.getKeyType().annotation_str}, {element.text}]"
         common = ContainerType(ContainerKind.MAPPING, words, element=element)
         return _with_parts(common, kind.getValueType(), graph, parts)
-    return replace(UNKNOWN, text=text)
+    if name in _TOLD_BY_ANSWERS:
+        return replace(UNKNOWN, text=text)
+    return LeafType(ValueKind.OTHER, text)
 
 
 def _optional_type(present: ResultType) -> ResultType:
