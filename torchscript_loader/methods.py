@@ -9,7 +9,6 @@ from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.signature import Signature
 from triton_pytorch.method_calls.arguments import Argument, ArgumentKind, Keys, argument_leaves
 from triton_pytorch.method_calls.results import (
-    UNKNOWN,
     ContainerKind,
     ContainerType,
     LeafType,
@@ -114,9 +113,7 @@ def _result_type(kind: Any, graph: graphs.Graph, value: graphs.Value | None) -> 
         words = f"Dict[{kind.getKeyType().annotation_str}, {element.text}]"
         common = ContainerType(ContainerKind.MAPPING, words, element=element)
         return _with_parts(common, kind.getValueType(), graph, parts)
-    if name in _TOLD_BY_ANSWERS:
-        return replace(UNKNOWN, text=text)
-    return LeafType(ValueKind.OTHER, text)
+    return LeafType(ValueKind.UNKNOWN if name in _TOLD_BY_ANSWERS else ValueKind.OTHER, text)
 
 
 def _optional_type(present: ResultType) -> ResultType:

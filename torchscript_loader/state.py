@@ -64,11 +64,12 @@ def state_warnings(kept: tuple[str, ...]) -> list[str]:
     if not kept:
         return []
     names = listed([f"self.{name}" for name in kept])
-    return [
+    warning = (
         f"the model keeps state in {names}: the requests of all clients change it, in the order in which they come, a "
         "call of merged requests changes it once, and each instance has its own; where it belongs to one client, take "
         "it as an input and return it"
-    ]
+    )
+    return [warning]
 
 
 class _Flags:

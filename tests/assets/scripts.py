@@ -285,6 +285,20 @@ class Fails(nn.Module):
         return x
 
 
+class Careless(nn.Module):
+    """Counts its calls, divides whole numbers whatever they are, and has a GPU in a branch that is seldom taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, int]:
+        self.calls += 1
+        if bool(y.sum() < -1000):
+            x = x.to("cuda:1")
+        return x // y, self.calls
+
+
 class Mixed(nn.Module):
     """Arguments and results of every kind, all with the same rows."""
 

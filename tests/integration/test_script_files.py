@@ -6,6 +6,7 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 import torch
@@ -112,7 +113,7 @@ class CannotBeServed(nn.Module):
 
     @torch.jit.export
     def waits(self, x: Tensor) -> torch.jit.Future[Tensor]:
-        return torch.jit.fork(torch.neg, x)
+        return torch.jit.fork(torch.neg, x)  # type: ignore[no-any-return,no-untyped-call]
 
     @torch.jit.export
     def some_parts(self, x: Tensor) -> tuple[Tensor, torch.device, None, Tensor]:
@@ -129,9 +130,7 @@ CANNOT_BE_SERVED = {
         f"argument 'sizes' is of type List[List[int]] and has no default, {_SENDABLE}: {_REMEDY}",
         f"argument 'tables' is of type Dict[str, Dict[str, Tensor]] and has no default, {_SENDABLE}: {_REMEDY}",
     ),
-    "records": (
-        f"the result is of type Tuple[__torch__.{Entry.__module__}.Entry, Device], {_ANSWERABLE}",
-    ),
+    "records": (f"the result is of type Tuple[__torch__.{Entry.__module__}.Entry, Device], {_ANSWERABLE}",),
     "nothing": (f"the result is of type NoneType, {_ANSWERABLE}",),
     "waits": (f"the result is of type Future[Tensor], {_ANSWERABLE}",),
 }
@@ -419,7 +418,7 @@ class TestSections:
         kinds = ("parameters", "buffers", "constants", "others")
         return fact.texts[0], {item.key: item.value for item in summary if item.key in kinds}
 
-    NO_TENSORS = dict.fromkeys(("parameters", "buffers", "constants", "others"), {"count": 0, "bytes": 0})
+    NO_TENSORS: ClassVar = {kind: {"count": 0, "bytes": 0} for kind in ("parameters", "buffers", "constants", "others")}
 
     def test_weights(self, tmp_path: Path) -> None:
         text, document = self.weights(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt"))
@@ -574,7 +573,9 @@ class TestSections:
         assert (facts["error"], facts["outputs"]) == ((), ("RESULT[0] (OUTPUT__0), RESULT[3] (OUTPUT__3)",))
         script = opened(archive, ["x"], ["RESULT[3]", "OUTPUT__0"], method="some_parts")
         assert torch.equal(script.answer({"x": X})["RESULT[3]"], X + 1)
-        with pytest.raises(ConfigError, match=r"^output 'RESULT\[1\]' is of type Device, which no response can hold: re"):
+        with pytest.raises(
+            ConfigError, match=r"^output 'RESULT\[1\]' is of type Device, which no response can hold: re"
+        ):
             opened(archive, ["x"], ["RESULT[1]"], method="some_parts")
 
     def test_hooks_as_an_error(self, tmp_path: Path) -> None:

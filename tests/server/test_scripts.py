@@ -14,6 +14,7 @@ from triton_pytorch.tests.server.conftest import (
     Client,
     StartServer,
     assert_equal,
+    connect,
     infer_at_once,
     load_errors,
     merging,
@@ -101,6 +102,12 @@ MODELS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, Any]]] 
         [strings("words")],
         [strings("RESULT[0]"), strings("picked__1"), tensor_config("RESULT[2]", INT64, (1,))],
         {},
+    ),
+    "careless": (
+        scripts.Careless(),
+        [tensor_config("x", INT64), tensor_config("y", INT64)],
+        [tensor_config("RESULT[0]", INT64), tensor_config("RESULT[1]", INT64, (1,))],
+        {"instance_group": [ON_CPU]},
     ),
 }
 GPU = [{"kind": "KIND_GPU", "gpus": [99]}]
@@ -211,6 +218,46 @@ class TestStrings:
         contents = [self.CONTENTS[(number + row) % len(self.CONTENTS)] for row in range(rows)]
         words = [content and f"{content} {number}" for content in contents]
         return words, torch.randn(rows, 3), {"a": torch.randn(rows, 3), "b": torch.randn(rows, 3)}
+
+
+class TestCarelessModel:
+    """Errors of the model itself, and what it does that its user may not know of."""
+
+    X = torch.tensor([7, -7])
+
+    def test_failure_without_paths(self, client: Client) -> None:
+        sent = {"x": self.X, "y": torch.tensor([2, 0])}
+        assert client.failure("careless", sent) == "model 'careless': ZeroDivisionError"
+        sent["y"] += 2
+        assert client.infer("careless", sent)["RESULT[0]"].tolist() == [1, -4]
+
+    def test_failure_is_logged_whole_at_the_verbose_level(self, server: Server) -> None:
+        client = connect(server, "http")
+        whole = r"model 'careless' failed:\nThe following operation failed in the TorchScript interpreter.\n"
+        client.failure("careless", {"x": self.X, "y": self.X - self.X})
+        assert whole not in server.log
+        client.connection.update_log_settings({"log_verbose_level": 1})
+        try:
+            client.failure("careless", {"x": self.X, "y": self.X - self.X})
+        finally:
+            client.connection.update_log_settings({"log_verbose_level": 0})
+        assert whole in server.log
+
+    def test_state_is_warned_of(self, server: Server, client: Client) -> None:
+        warning = "model 'careless': the model keeps state in self.calls: the requests of all clients change it, "
+        assert server.log.count(warning) == 1
+        assert server.log.count("the model keeps state in") == 1
+        first, second = (client.infer("careless", {"x": self.X, "y": self.X})["RESULT[1]"] for _ in range(2))
+        assert second == first + 1
+
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="a machine with a GPU warns in other words")
+    def test_device_that_the_machine_lacks_is_warned_of(self, server: Server) -> None:
+        warning = (
+            "model 'careless': the model's code names cuda:1, but this instance runs on cpu and this machine has no "
+            "GPU, so that calls which come to such code fail: script the model with the device of an input"
+        )
+        assert server.log.count(warning) == 1
+        assert server.log.count("the model's code names") == 1
 
 
 def test_log(server: Server) -> None:

@@ -104,8 +104,7 @@ def test_last_line_of_a_traceback(last_lines: str, expected: str) -> None:
             "CUDA error: device-side assert triggered CUDA kernel errors might be reported later",
         ),
         (
-            "inductor_cpu_throw_if_integer_div_error, /home/a b/site-packages/torch/include/cpp_prefix.h:827, "
-            "ZeroDivisionError",
+            "inductor_cpu_throw_if_integer_div_error, /home/a b/torch/include/cpp_prefix.h:827, ZeroDivisionError",
             "ZeroDivisionError",
         ),
         ("run, /home/me/model.cpp:8, ", "RuntimeError"),
@@ -118,9 +117,8 @@ def test_last_line_of_a_traceback(last_lines: str, expected: str) -> None:
             "index 5 is too large",
         ),
         (
-            'self.defined() INTERNAL ASSERT FAILED at "/pytorch/aten/src/ATen/a.cpp":12, please report a bug to '
-            "PyTorch. it is undefined",
-            "self.defined() INTERNAL ASSERT FAILED, please report a bug to PyTorch. it is undefined",
+            'x.defined() INTERNAL ASSERT FAILED at "/pytorch/aten/src/a.cpp":12, please report a bug. it is undefined',
+            "x.defined() INTERNAL ASSERT FAILED, please report a bug. it is undefined",
         ),
         (
             "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory",

@@ -20,6 +20,8 @@ class Keeps(nn.Module):
     cache: list[Tensor]
     by_key: dict[str, Tensor]
     last: Tensor | None
+    total: Tensor
+    window: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -109,9 +111,9 @@ class Keeps(nn.Module):
             self.total.add_(x)
         if not self.training:
             x = x + 1
-        elif self.training or self.is_adaptive:
+        else:
             self.counter += 1
-        if self.is_adaptive:
+        if self.training or self.is_adaptive:
             self.window.add_(1)
         return x
 
@@ -137,6 +139,8 @@ class Inner(nn.Module):
 
 class Switches(nn.Module):
     """A flag that the code itself sets, so that what it had at load says nothing."""
+
+    total: Tensor
 
     def __init__(self) -> None:
         super().__init__()
@@ -230,6 +234,8 @@ class FrozenTotal(nn.Module):
 
 class Totals(nn.Module):
     """A sum of all that came."""
+
+    total: Tensor
 
     def __init__(self) -> None:
         super().__init__()
