@@ -11,7 +11,7 @@ from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedBatchInput, PlannedInput, PlannedLeaves, PlannedOutput
 from triton_pytorch.contract.shape_rules import compile_shape_rules
 from triton_pytorch.contract.signature import Signature
-from triton_pytorch.contract.value_checks import SENDABLE, input_value_errors, output_value_errors
+from triton_pytorch.contract.value_checks import input_value_errors, output_value_errors, unsendable_argument
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import Direction
 from triton_pytorch.io_naming.resolution import NameTable, Target
@@ -176,10 +176,7 @@ def _missing_inputs(leaves: Sequence[Leaf], targets: Sequence[Target | None]) ->
         yield f"the config declares no tensor for {listed(labels)}: every input needs one"
     for leaf in missing:
         if leaf.kind is ValueKind.OTHER:
-            yield (
-                f"argument '{leaf}' is of type {leaf.type} and has no default, but requests can send only {SENDABLE}: "
-                "give it a default, or serve a module around this one"
-            )
+            yield unsendable_argument(leaf)
 
 
 def _is_needed(leaf: Leaf, owners: set[str | None]) -> bool:

@@ -15,7 +15,7 @@ class ValueKind(Enum):
     STRINGS = auto()  # a list of strings, or a single one in a result
     NUMBER = auto()  # an int, a float or a bool; in a result a complex number too
     NONE = auto()
-    OTHER = auto()  # an argument that no request can send
+    OTHER = auto()  # an argument that no request can send, or a part of a result that no response can hold
     UNKNOWN = auto()
 
 

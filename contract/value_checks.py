@@ -20,6 +20,21 @@ _NUMBER_TYPES = {
 }
 
 
+def unsendable_argument(leaf: Leaf) -> str:
+    """Say why a model cannot be called through Triton that needs an argument which no request can send."""
+    return (
+        f"argument '{leaf}' is of type {leaf.type} and has no default, but requests can send only {SENDABLE}: "
+        "give it a default, or serve a module around this one"
+    )
+
+
+def is_answerable(leaf: Leaf) -> bool:
+    """Return whether an output leaf can be in a response."""
+    if leaf.kind is ValueKind.NUMBER:
+        return data_type_of(leaf.dtype) is not None
+    return leaf.kind not in (ValueKind.OTHER, ValueKind.NONE)
+
+
 def input_value_errors(declared: DeclaredInput, leaf: Leaf) -> Iterator[str]:
     """Yield what is wrong with the data type of an input, or with the dims of one of strings."""
     label = f"input '{declared.name}'"
@@ -45,6 +60,8 @@ def output_value_errors(declared: TensorConfig, leaf: Leaf, *, is_batched: bool)
     returned = f"{label} is declared {declared.data_type}, but the model returns {leaf.type}"
     if leaf.kind is ValueKind.NONE:
         yield f"{label} is always None: remove it from the config"
+    elif leaf.kind is ValueKind.OTHER:
+        yield f"{label} is of type {leaf.type}, which no response can hold: remove it from the config"
     elif declared.data_type is DataType.STRING:
         if leaf.kind in (ValueKind.TENSOR, ValueKind.NUMBER):
             yield f"{returned}: declare {_type_of(leaf)}"

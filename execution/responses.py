@@ -10,7 +10,7 @@ from triton_pytorch.execution.interfaces import Triton
 from triton_pytorch.execution.model_log import ModelLog
 from triton_pytorch.execution.outcomes import Outcome, UnforeseenError, as_outcome
 from triton_pytorch.execution.strings import as_triton_array
-from triton_pytorch.model_config.errors import BackendError, CancelledError, RequestError
+from triton_pytorch.model_config.errors import BackendError, CancelledError, ModelRunError, RequestError
 from triton_pytorch.model_config.file_names import printable
 from triton_pytorch.torch_runtime.tensors import to_dlpack
 
@@ -55,7 +55,8 @@ class Responder:
         """Log why a request failed, and return its response; what nobody foresaw is logged whole and not told."""
         if isinstance(error, BackendError):
             code, message = error.code, f"model '{self._model_name}': {error}"
-            logged = message
+            whole = error.whole if isinstance(error, ModelRunError) else None
+            logged = message if whole is None else f"{message}\n{whole}"
         else:
             code, message = "INTERNAL", f"internal error in model '{self._model_name}': see the server's log"
             trace = error.trace if isinstance(error, UnforeseenError) else str(error)

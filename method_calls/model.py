@@ -52,7 +52,7 @@ class MethodModel:
         try:
             result = self._call(leaves)
         except self._errors as error:
-            raise ModelRunError(self._reason(error)) from error
+            raise ModelRunError(self._reason(error), whole=str(error)) from error
         return self._read(result)
 
     def close(self) -> None:

@@ -84,7 +84,11 @@ class CancelledError(BackendError):
 
 
 class ModelRunError(BackendError):
-    """The model itself failed on a request."""
+    """The model itself failed on a request; `whole` is all that it said, for the server's log alone."""
+
+    def __init__(self, text: str, *, whole: str | None = None) -> None:
+        super().__init__(text)
+        self.whole = whole
 
 
 def first_line(error: BaseException) -> str:

@@ -16,6 +16,8 @@ _BOOLEANS = {"true": True, "1": True, "false": False, "0": False}
 _REFUSED_UNTIL_BUILT = ("CRASH_ISOLATION", "CUSTOM_OP_LIBRARIES", "MODEL_INIT_LIBRARY")
 # A model answers the same with and without this, so one warning is enough until it is built.
 _WITHOUT_EFFECT_YET = ("ENABLE_WEIGHT_SHARING",)
+# NVIDIA's backend took these for what torch has since removed.
+_REMOVED_FROM_TORCH = {"ENABLE_NVFUSER": "torch has no NVFuser any more"}
 # Of Python modules, which this version does not serve.
 _OF_FORMATS_NOT_BUILT = ("MODULE_CLASS", "TORCH_COMPILE_OPTIONAL_PARAMETERS")
 # Two keys for one number: NVIDIA's page has the first for TorchScript, and the second for modules.
@@ -167,6 +169,7 @@ def _difference(found: Mapping[str, Any], one: str, other: str) -> str:
 def _warnings(values: Mapping[str, str]) -> list[str]:
     without_effect = [key for key in _WITHOUT_EFFECT_YET if key in values]
     warnings = [f"parameters without effect in this version: {', '.join(without_effect)}"] if without_effect else []
+    warnings += [f"parameter {key} has no effect: {why}" for key, why in _REMOVED_FROM_TORCH.items() if key in values]
     warnings += [
         f"unknown parameter '{key}'; did you mean '{match}'?"
         for key in values
@@ -176,7 +179,7 @@ def _warnings(values: Mapping[str, str]) -> list[str]:
 
 
 def _likely_meant(key: str) -> str | None:
-    if key in _KNOWN:
+    if key in _KNOWN or key in _REMOVED_FROM_TORCH:
         return None
     if key in _MISNAMED_FILENAME:
         return "DEFAULT_MODEL_FILENAME"

@@ -5,9 +5,10 @@ from collections.abc import Sequence
 import torch
 
 from triton_pytorch.contract.plan import PlannedLeaves
-from triton_pytorch.model_config.errors import ArtifactError, ModelRunError, first_line
+from triton_pytorch.model_config.errors import ArtifactError, ModelRunError
 from triton_pytorch.pt2_loader.description import PackageDescription
 from triton_pytorch.pt2_loader.library import Library
+from triton_pytorch.torch_runtime.failures import reason
 from triton_pytorch.torch_runtime.session import RunMode
 
 Output = torch.Tensor | None
@@ -29,12 +30,12 @@ class Package:
         The tensors must be contiguous, aligned and on `device`: the compiled code checks nothing.
 
         Raises:
-            ModelRunError: the model failed; the text is the first line of torch's.
+            ModelRunError: the model failed; the text is torch's, in one line without places in C++.
         """
         try:
             outputs = self._run(leaves)
         except RuntimeError as error:
-            raise ModelRunError(first_line(error)) from error
+            raise ModelRunError(reason(error), whole=str(error)) from error
         return [outputs[position] for position in self._positions]
 
     def close(self) -> None:

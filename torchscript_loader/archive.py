@@ -13,7 +13,7 @@ from triton_pytorch.artifact_store.archive import Archive
 from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, PlacementError, UnsupportedError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
-from triton_pytorch.torchscript_loader.failures import reason
+from triton_pytorch.torch_runtime.failures import reason
 
 _UNKNOWN_OPERATOR = re.compile(r"Unknown builtin op: ([\w.]+)::(\w+)")
 _UNKNOWN_CLASS = re.compile(r"__torch__\.torch\.classes\.(\w+)\.(\w+)")
@@ -113,6 +113,16 @@ def _import_missing_library(archive: Path, error: Exception, imported: set[str])
     return library
 
 
+def stored_sizes(file: ModelFile, folder: str) -> list[int]:
+    """Return the size in bytes of each tensor that an archive stores in a folder, without empty ones.
+
+    `data` has the parameters, buffers and other attributes of the module, `constants` those of its code: there freezing
+    puts the weights.
+    """
+    entries = file.archive.files if file.archive is not None else ()
+    return [entry.file_size for entry in entries if entry.file_size and entry.filename.split("/")[1:-1] == [folder]]
+
+
 def all_methods(module: Any) -> list[Any]:
     """Return the methods of a module that can be called, in the order of their names."""
     return [_method(module, name) for name in _method_names(module)]
@@ -131,12 +141,19 @@ def find_method(module: Any, name: str) -> Any:
             f"the model has no method '{name}': name one of {listed(names)} in the parameter MODULE_METHOD_NAME"
             f"{did_you_mean(name, names)}"
         )
-    if name == "forward" and (module._c._get_forward_hooks() or module._c._get_forward_pre_hooks()):
-        raise UnsupportedError(
+    if (error := hook_error(module, name)) is not None:
+        raise UnsupportedError(error)
+    return _method(module, name)
+
+
+def hook_error(module: Any, method_name: str) -> str | None:
+    """Say why a method cannot be served whose module has hooks; None if it can."""
+    if method_name == "forward" and (module._c._get_forward_hooks() or module._c._get_forward_pre_hooks()):
+        return (
             "the module has forward hooks of its own, which a call of its method leaves out: script a module that "
             "calls this one"
         )
-    return _method(module, name)
+    return None
 
 
 def _method_names(module: Any) -> list[str]:

@@ -12,17 +12,25 @@ from triton_pytorch.contract.signature import Signature
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.torch_runtime.placement import CPU
 from triton_pytorch.torch_runtime.session import device_scope
-from triton_pytorch.torchscript_loader.archive import all_methods, find_method, load_archive
+from triton_pytorch.torchscript_loader.archive import all_methods, find_method, load_archive, stored_sizes
 from triton_pytorch.torchscript_loader.devices import baked_device_warnings, own_device
 from triton_pytorch.torchscript_loader.methods import ScriptMethod, read_method
 from triton_pytorch.torchscript_loader.sections import sections
+from triton_pytorch.torchscript_loader.state import state_warnings
 
 
 class ScriptDescription:
-    """A loaded archive, and the one of its methods that is served."""
+    """A loaded archive, and the one of its methods that is served.
 
-    def __init__(self, module: Any, method_name: str, device: torch.device | None) -> None:
+    `attributes` and `constants` are the sizes in bytes of the tensors that the archive stores for each.
+    """
+
+    def __init__(
+        self, module: Any, method_name: str, device: torch.device | None, *, attributes: list[int], constants: list[int]
+    ) -> None:
         self._module = module
+        self._attributes = attributes
+        self._constants = constants
         self._method_name = method_name
         self._device = device
 
@@ -50,15 +58,17 @@ class ScriptDescription:
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """A sentence on devices in the code of the method that are not the one that it runs on."""
+        """A sentence on state that the method keeps, and one on devices in its code that it does not run on."""
+        state = state_warnings(self.method.kept_state)
         # A module that stays where it was saved may use several devices, and name them.
         if _stays_where_it_was_saved(self._device):
-            return ()
-        return tuple(baked_device_warnings(self.method.baked_devices, self.device))
+            return tuple(state)
+        return (*state, *baked_device_warnings(self.method.baked_devices, self.device))
 
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints: the weights, and every method with what a config can declare of it."""
-        return sections(self._module, [read_method(method) for method in all_methods(self._module)])
+        methods = [read_method(method) for method in all_methods(self._module)]
+        return sections(self._module, methods, attributes=self._attributes, constants=self._constants)
 
 
 def describe(file: ModelFile, parameters: Parameters, device: torch.device | str | None) -> ScriptDescription:
@@ -77,7 +87,13 @@ def describe(file: ModelFile, parameters: Parameters, device: torch.device | str
     location = None if _stays_where_it_was_saved(device) else device or CPU
     with device_scope(device):
         module = load_archive(file, location)
-    return ScriptDescription(module, parameters.module_method_name, device)
+    return ScriptDescription(
+        module,
+        parameters.module_method_name,
+        device,
+        attributes=stored_sizes(file, "data"),
+        constants=stored_sizes(file, "constants"),
+    )
 
 
 def _stays_where_it_was_saved(device: torch.device | None) -> bool:

@@ -29,16 +29,15 @@ def baked_device_warnings(baked: Sequence[str], device: torch.device) -> list[st
     others = [name for name in baked if not _is_on(torch.device(name), device)]
     if not others:
         return []
-    pinned = (
-        f", or pin the instance group to {others[0]} ({_group(torch.device(others[0]))})"
-        if len(others) == 1 and torch.device(others[0]).type in ("cpu", "cuda")
-        else ""
+    names = f"the model's code names {listed(others)}, but this instance runs on {device}"
+    remedy = (
+        f"script the model with the device of an input (`x.device`) in place of names, or trace it on {device.type}"
     )
-    warning = (
-        f"the model's code names {listed(others)}, as tracing makes it, but this instance runs on {device}, so that "
-        f"tensors on different devices may meet: script the model instead of tracing it{pinned}"
-    )
-    return [warning]
+    if all(torch.device(name).type == "cuda" for name in others) and not torch.cuda.is_available():
+        return [f"{names} and this machine has no GPU, so that calls which come to such code fail: {remedy}"]
+    is_single = len(others) == 1 and torch.device(others[0]).type in ("cpu", "cuda")
+    pinned = f", or pin the instance group to {others[0]} ({_group(torch.device(others[0]))})" if is_single else ""
+    return [f"{names}, so that tensors on different devices may meet: {remedy}{pinned}"]
 
 
 def _is_on(named: torch.device, device: torch.device) -> bool:

@@ -9,7 +9,6 @@ from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.signature import Signature
 from triton_pytorch.method_calls.arguments import Argument, ArgumentKind, Keys, argument_leaves
 from triton_pytorch.method_calls.results import (
-    UNKNOWN,
     ContainerKind,
     ContainerType,
     LeafType,
@@ -17,6 +16,7 @@ from triton_pytorch.method_calls.results import (
     result_leaves,
 )
 from triton_pytorch.torchscript_loader import graphs
+from triton_pytorch.torchscript_loader.state import kept_state
 
 # By type, as torch writes it in annotations.
 _NUMBERS = {"int": "int64", "float": "float64", "bool": "bool", "complex": "complex128"}
@@ -35,6 +35,8 @@ _LEAVES = {
     "NoneType": ValueKind.NONE,
     **dict.fromkeys(_NUMBERS, ValueKind.NUMBER),
 }
+# Types of results, by kind, that may be any of those that a response can hold: Any, Union, Scalar.
+_TOLD_BY_ANSWERS = ("AnyType", "UnionType", "NumberType")
 _NAMED_TUPLE = "NamedTuple("
 
 
@@ -44,7 +46,7 @@ class ScriptMethod:
 
     `defaults` are those of the arguments as Python prints them, None where there is none. `baked_devices` are devices
     that the code names, wherever it runs; `constants_device` is that of the first tensor in the code itself, where a
-    frozen module has its weights.
+    frozen module has its weights. `kept_state` are attributes of the module that a call changes for the next one.
     """
 
     name: str
@@ -55,6 +57,7 @@ class ScriptMethod:
     signature: Signature
     baked_devices: tuple[str, ...]
     constants_device: torch.device | None
+    kept_state: tuple[str, ...]
 
 
 def read_method(method: Any) -> ScriptMethod:
@@ -75,6 +78,7 @@ def read_method(method: Any) -> ScriptMethod:
         signature=Signature(argument_leaves(arguments), outputs, has_open_result, follows_config_order=True),
         baked_devices=tuple(graphs.baked_devices(graph)),
         constants_device=next((tensor.device for tensor in graphs.constant_tensors(graph)), None),
+        kept_state=tuple(kept_state(graph, method.owner)),
     )
 
 
@@ -111,7 +115,7 @@ def _result_type(kind: Any, graph: graphs.Graph, value: graphs.Value | None) -> 
         words = f"Dict[{kind.getKeyType().annotation_str}, {element.text}]"
         common = ContainerType(ContainerKind.MAPPING, words, element=element)
         return _with_parts(common, kind.getValueType(), graph, parts)
-    return replace(UNKNOWN, text=text)
+    return LeafType(ValueKind.UNKNOWN if name in _TOLD_BY_ANSWERS else ValueKind.OTHER, text)
 
 
 def _optional_type(present: ResultType) -> ResultType:

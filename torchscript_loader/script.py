@@ -6,9 +6,9 @@ from triton_pytorch.contract.plan import PlannedLeaves
 from triton_pytorch.method_calls.calls import Call
 from triton_pytorch.method_calls.model import MethodModel
 from triton_pytorch.method_calls.result_reader import ResultReader
+from triton_pytorch.torch_runtime.failures import reason
 from triton_pytorch.torch_runtime.session import RunMode
 from triton_pytorch.torchscript_loader.description import ScriptDescription
-from triton_pytorch.torchscript_loader.failures import reason
 
 
 def open_script(description: ScriptDescription, leaves: PlannedLeaves, mode: RunMode) -> MethodModel:

@@ -193,6 +193,15 @@ def looks_up(path: Path) -> None:
 
 
 @builder
+def divides(path: Path) -> None:
+    """Whole numbers by others; a zero among these is an error of the compiled code, with the place of its source."""
+    import torch
+
+    x, y = torch.tensor([6, 8]), torch.tensor([2, 3])
+    compile_to(path, module(lambda self, x, y: x // y), (x, y))
+
+
+@builder
 def weights_beside_the_library(path: Path) -> None:
     """Tied weights, a transposed half-precision buffer, and a buffer that the model writes to."""
     import torch

@@ -293,7 +293,31 @@ class Fails(nn.Module):
             return [x][which]
         if which == 7:
             raise RuntimeError("")
+        if which == 8:
+            x = x.to(torch.int64) // torch.zeros(1, dtype=torch.int64)
+        if which == 9:
+            x = x + which // (which - 9)
+        if which == 10:
+            x = x.view(2, 2)
+        if which == 11:
+            x, _ = x.unbind()
+        if which == 12:
+            x = torch.mm(x[:2].double().unsqueeze(0), self.linear.weight)
         return x
+
+
+class Careless(nn.Module):
+    """Counts its calls, divides whole numbers whatever they are, and has a GPU in a branch that is seldom taken."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls = 0
+
+    def forward(self, x: Tensor, y: Tensor) -> tuple[Tensor, int]:
+        self.calls += 1
+        if bool(y.sum() < -1000):
+            x = x.to("cuda:1")
+        return x // y, self.calls
 
 
 class Mixed(nn.Module):

@@ -172,6 +172,20 @@ def test_failing_request_among_others(serve: Serve) -> None:
         assert torch.equal(response.output_tensors()[0].data, torch.tensor([3.0, 4.0]))
 
 
+def test_failure_without_the_place_in_the_code(serve: Serve) -> None:
+    model = serve(
+        "divides",
+        [tensor_config(f"ARGS[{i}]", torch.int64, (2,)) for i in (0, 1)],
+        [tensor_config("RESULT", torch.int64, (2,))],
+    )
+    x = torch.tensor([7, -7])
+    assert model.failure({"ARGS[0]": x, "ARGS[1]": torch.tensor([2, 0])}) == "INTERNAL: model 'm': ZeroDivisionError"
+    (logged,) = [text for level, text in model.logger.lines if level == "error"]
+    assert logged.startswith("a request failed: model 'm': ZeroDivisionError\n")
+    assert ".h:" in logged
+    assert model.infer({"ARGS[0]": x, "ARGS[1]": torch.tensor([2, 2])})["RESULT"].tolist() == [3, -4]
+
+
 def test_missing_input(serve: Serve) -> None:
     inputs = [tensor_config("ARGS[0]", dims=(2, 3)), tensor_config("ARGS[1]", dims=(2, 3))]
     model = serve("writes_to_its_input", inputs, [tensor_config("RESULT", dims=(2, 3))])

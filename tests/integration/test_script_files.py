@@ -4,13 +4,16 @@ import os
 import re
 import shutil
 import sys
+import warnings
 from pathlib import Path
+from typing import Any, ClassVar
 
 import pytest
 import torch
 from torch import Tensor, nn
 
 from triton_pytorch.contract.sections import Fact, Line, Table
+from triton_pytorch.contract.value_checks import SENDABLE
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError, UnsupportedError
 from triton_pytorch.tests.assets import scripts
 from triton_pytorch.tests.assets.archives import rewritten, with_text
@@ -47,6 +50,94 @@ class OnlyABuffer(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         result: Tensor = x + self.offset
         return result
+
+
+class Counts(nn.Module):
+    """A number and a buffer that each call changes."""
+
+    total: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("total", torch.zeros(1))
+        self.steps = 0
+
+    def forward(self, x: Tensor) -> Tensor:
+        self.steps += 1
+        self.total += x.sum()
+        return self.total + self.steps
+
+
+class Packed(nn.Module):
+    """A buffer, and a linear layer of 64 x 16 weights of one byte each with a bias, packed as quantising does it."""
+
+    shift: Tensor
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("shift", torch.ones(16))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # quantised tensors are deprecated
+            weight = torch.quantize_per_tensor(torch.randn(16, 64), 0.1, 0, torch.qint8)
+            self.packed = torch.ops.quantized.linear_prepack(weight, torch.zeros(16))
+
+    def forward(self, x: Tensor) -> Tensor:
+        result: Tensor = torch.ops.quantized.linear_dynamic(x, self.packed, False) + self.shift
+        return result
+
+
+class Entry:
+    """An object of a class of the model's own."""
+
+    def __init__(self, value: Tensor) -> None:
+        self.value = value
+
+
+_fork: Any = torch.jit.fork  # without types, and TorchScript reads comments on types as its own
+
+
+class CannotBeServed(nn.Module):
+    """Methods with arguments that no request can send, and results that no response can hold."""
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x
+
+    @torch.jit.export
+    def sizes(self, x: Tensor, sizes: list[list[int]], tables: dict[str, dict[str, Tensor]]) -> Tensor:
+        return x.reshape(sizes[0]) + tables["a"]["b"]
+
+    @torch.jit.export
+    def records(self, x: Tensor) -> tuple[Entry, torch.device]:
+        return Entry(x), x.device
+
+    @torch.jit.export
+    def nothing(self, x: Tensor) -> None:
+        x.add_(1)
+
+    @torch.jit.export
+    def waits(self, x: Tensor) -> torch.jit.Future[Tensor]:
+        future: torch.jit.Future[Tensor] = _fork(torch.neg, x)
+        return future
+
+    @torch.jit.export
+    def some_parts(self, x: Tensor) -> tuple[Tensor, torch.device, None, Tensor]:
+        return x, x.device, None, x + 1
+
+
+_SENDABLE = f"but requests can send only {SENDABLE}"
+_REMEDY = "give it a default, or serve a module around this one"
+_ANSWERABLE = (
+    "but responses can hold only tensors, numbers and strings: serve a module around this one that returns them"
+)
+CANNOT_BE_SERVED = {
+    "sizes": (
+        f"argument 'sizes' is of type List[List[int]] and has no default, {_SENDABLE}: {_REMEDY}",
+        f"argument 'tables' is of type Dict[str, Dict[str, Tensor]] and has no default, {_SENDABLE}: {_REMEDY}",
+    ),
+    "records": (f"the result is of type Tuple[__torch__.{Entry.__module__}.Entry, Device], {_ANSWERABLE}",),
+    "nothing": (f"the result is of type NoneType, {_ANSWERABLE}",),
+    "waits": (f"the result is of type Future[Tensor], {_ANSWERABLE}",),
+}
 
 
 class InTraining(nn.Module):
@@ -281,21 +372,27 @@ class TestDevices:
         monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         assert described(archive, None).warnings == ()
 
-    def test_devices_in_the_code(self, tmp_path: Path) -> None:
+    REMEDY = "script the model with the device of an input (`x.device`) in place of names, or trace it on cpu"
+
+    @pytest.mark.parametrize("has_gpu", [False, True])
+    def test_devices_in_the_code(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, has_gpu: bool) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: has_gpu)
         archive = scripts.scripted(scripts.BakesDevices(), tmp_path / "m.pt")
-        (warning,) = described(archive).warnings
-        assert warning == (
-            "the model's code names cuda:1, cuda, as tracing makes it, but this instance runs on cpu, so that tensors"
-            " on different devices may meet: script the model instead of tracing it"
+        follows = (
+            ", so that tensors on different devices may meet"
+            if has_gpu
+            else " and this machine has no GPU, so that calls which come to such code fail"
+        )
+        assert described(archive).warnings == (
+            f"the model's code names cuda:1, cuda, but this instance runs on cpu{follows}: {self.REMEDY}",
         )
         assert described(archive, method="harmless").warnings == ()
 
-    def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path) -> None:
+    def test_single_device_in_the_code_can_be_pinned(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
         archive = scripts.scripted(scripts.BakesOneDevice(), tmp_path / "m.pt")
         (warning,) = described(archive).warnings
-        assert warning.endswith(
-            "script the model instead of tracing it, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])"
-        )
+        assert warning.endswith(f"{self.REMEDY}, or pin the instance group to cuda:1 (kind: KIND_GPU, gpus: [ 1 ])")
 
     def test_own_device_in_the_code(self, tmp_path: Path) -> None:
         archive = scripts.traced(OnCpu(), tmp_path / "m.pt", X)
@@ -318,17 +415,49 @@ class TestSections:
         _, items = described(scripts.scripted(module, path)).sections()
         return {item.label: item.texts for item in items if isinstance(item, Fact)}
 
+    def weights(self, archive: Path) -> tuple[str, dict[str, object]]:
+        """Return what is said of the weights of an archive, as text and as JSON."""
+        summary, *_ = described(archive).sections()
+        (fact,) = [item for item in summary if isinstance(item, Fact) and item.label == "weights"]
+        kinds = ("parameters", "buffers", "constants", "others")
+        return fact.texts[0], {item.key: item.value for item in summary if item.key in kinds}
+
+    NO_TENSORS: ClassVar = {kind: {"count": 0, "bytes": 0} for kind in ("parameters", "buffers", "constants", "others")}
+
     def test_weights(self, tmp_path: Path) -> None:
-        weights, _ = described(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt")).sections()
-        assert weights[0] == Fact("weights", ("1 of 0.0 KiB in parameters, 1 of 0.0 KiB in buffers",))
-        assert weights[2:] == (
-            Fact(key="parameters", value={"count": 1, "bytes": 24}),
-            Fact(key="buffers", value={"count": 1, "bytes": 4}),
-        )
+        text, document = self.weights(scripts.scripted(TwoKindsOfWeights(), tmp_path / "m.pt"))
+        assert text == "1 of 0.0 KiB in parameters, 1 of 0.0 KiB in buffers"
+        assert document == {
+            **self.NO_TENSORS,
+            "parameters": {"count": 1, "bytes": 24},
+            "buffers": {"count": 1, "bytes": 4},
+        }
 
     def test_no_weights(self, tmp_path: Path) -> None:
-        weights, _ = described(scripts.scripted(Minimum(), tmp_path / "m.pt")).sections()
-        assert weights[0] == Fact("weights", ("none in parameters, none in buffers",))
+        assert self.weights(scripts.scripted(Minimum(), tmp_path / "m.pt")) == ("none", self.NO_TENSORS)
+
+    def test_tied_weights(self, tmp_path: Path) -> None:
+        layers = nn.Sequential(nn.Linear(8, 8, bias=False), nn.Linear(8, 8, bias=False))
+        layers[1].weight = layers[0].weight
+        text, _ = self.weights(scripts.scripted(layers, tmp_path / "m.pt"))
+        assert re.fullmatch(r"\d of 0\.\d KiB in parameters", text)
+
+    def test_weights_of_a_frozen_module(self, tmp_path: Path) -> None:
+        module = nn.Sequential(nn.Linear(64, 32), nn.ReLU(), nn.Linear(32, 3)).eval()
+        text, document = self.weights(scripts.scripted(module, tmp_path / "m.pt", is_frozen=True))
+        assert text == "4 of 8.5 KiB in constants of the code"
+        sizes = [4 * weight.numel() for weight in module.parameters()]
+        assert document == {**self.NO_TENSORS, "constants": {"count": 4, "bytes": sum(sizes)}}
+
+    @pytest.mark.filterwarnings("ignore:torch.quantize_per_tensor:UserWarning")
+    def test_weights_of_a_quantised_module(self, tmp_path: Path) -> None:
+        text, document = self.weights(scripts.scripted(Packed().eval(), tmp_path / "m.pt"))
+        assert text == "1 of 0.1 KiB in buffers, 2 of 1.1 KiB in other attributes, such as packed weights"
+        assert document == {
+            **self.NO_TENSORS,
+            "buffers": {"count": 1, "bytes": 4 * 16},
+            "others": {"count": 2, "bytes": 16 * 64 + 4 * 16},
+        }
 
     def test_methods(self, tmp_path: Path) -> None:
         _, forward, twice = described(scripts.scripted(scripts.Arithmetic(), tmp_path / "m.pt")).sections()
@@ -344,10 +473,12 @@ class TestSections:
                 ),
             ),
             Fact("returns", ("Tensor",)),
+            Fact("error", ()),
             Fact("inputs", ("x (INPUT__0), y (INPUT__1), bias (INPUT__2), power (INPUT__3)",)),
             Fact("declare", ("power as TYPE_INT64 or another integer type, dims: [ 1 ]",)),
             Fact("outputs", ("RESULT (OUTPUT__0)",)),
             Fact("names", ()),
+            Fact("keeps", ()),
         )
         assert twice[0] == Fact("method", ("twice",))
 
@@ -396,17 +527,21 @@ class TestSections:
                     {"name": "power", "type": "int", "default": "1", "data_type": "TYPE_INT64"},
                 ],
                 "result": "Tensor",
+                "faults": [],
                 "inputs": ["x (INPUT__0)", "y (INPUT__1)", "bias (INPUT__2)", "power (INPUT__3)"],
                 "outputs": ["RESULT (OUTPUT__0)"],
                 "baked_devices": [],
+                "kept_state": [],
             },
             {
                 "name": "twice",
                 "arguments": [{"name": "x", "type": "Tensor", "default": None, "data_type": None}],
                 "result": "Tensor",
+                "faults": [],
                 "inputs": ["x (INPUT__0)"],
                 "outputs": ["RESULT (OUTPUT__0)"],
                 "baked_devices": [],
+                "kept_state": [],
             },
         ]
 
@@ -454,6 +589,45 @@ class TestSections:
     def test_devices_in_the_code(self, tmp_path: Path) -> None:
         facts = self.facts(scripts.BakesOneDevice(), tmp_path / "m.pt")
         assert facts["names"] == ("device cuda:1 in its code",)
+
+    @pytest.mark.parametrize("method", ["sizes", "records", "nothing", "waits"])
+    def test_method_that_cannot_be_served(self, tmp_path: Path, method: str) -> None:
+        summary, *items = described(scripts.scripted(CannotBeServed(), tmp_path / "m.pt")).sections()
+        (section,) = [each for each in items if each[0] == Fact("method", (method,))]
+        facts = {item.label: item.texts for item in section if isinstance(item, Fact)}
+        assert facts["error"] == CANNOT_BE_SERVED[method]
+        assert facts.keys().isdisjoint({"inputs", "outputs"})
+        (methods,) = [item.value for item in summary if item.key == "methods"]
+        assert isinstance(methods, list)
+        (document,) = [it for it in methods if isinstance(it, dict) and it["name"] == method]
+        assert document["faults"] == list(facts["error"])
+        assert document["inputs"] == document["outputs"] == []
+
+    def test_parts_that_no_response_can_hold_are_not_offered(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(CannotBeServed(), tmp_path / "m.pt")
+        (section,) = [each for each in described(archive).sections() if each[0] == Fact("method", ("some_parts",))]
+        facts = {item.label: item.texts for item in section if isinstance(item, Fact)}
+        assert (facts["error"], facts["outputs"]) == ((), ("RESULT[0] (OUTPUT__0), RESULT[3] (OUTPUT__3)",))
+        script = opened(archive, ["x"], ["RESULT[3]", "OUTPUT__0"], method="some_parts")
+        assert torch.equal(script.answer({"x": X})["RESULT[3]"], X + 1)
+        with pytest.raises(
+            ConfigError, match=r"^output 'RESULT\[1\]' is of type Device, which no response can hold: re"
+        ):
+            opened(archive, ["x"], ["RESULT[1]"], method="some_parts")
+
+    def test_hooks_as_an_error(self, tmp_path: Path) -> None:
+        module = Minimum()
+        module.register_forward_hook(_times_a_hundred)
+        _, items = described(scripts.scripted(module, tmp_path / "m.pt")).sections()
+        (error,) = [item.texts for item in items if isinstance(item, Fact) and item.label == "error"]
+        assert "has forward hooks of its own" in error[0]
+
+    def test_state_that_a_method_keeps(self, tmp_path: Path) -> None:
+        archive = scripts.scripted(Counts(), tmp_path / "m.pt")
+        _, items = described(archive).sections()
+        assert items[-1] == Fact("keeps", ("total, steps",))
+        (warning,) = described(archive).warnings
+        assert warning.startswith("the model keeps state in self.total, self.steps: the requests of all clients")
 
     def test_method_without_arguments(self, tmp_path: Path) -> None:
         _, items = described(scripts.scripted(Constant(), tmp_path / "m.pt")).sections()

@@ -414,10 +414,17 @@ def test_all_errors_in_one(archive: Archive) -> None:
         (5, "KeyError: several lines: of text"),
         (6, "list index out of range"),
         (7, "RuntimeError"),
+        (8, "ZeroDivisionError"),
+        (9, "division by 0"),
+        (10, "shape '[2, 2]' is invalid for input of size 3"),
+        (11, "Expected 2 elements in a list but found 3"),
+        (12, "expected m1 and m2 to have the same dtype, but got: double != float"),
     ],
 )
 def test_failing_model_says_why_in_one_line(archive: Archive, how: int, expected: str) -> None:
     script = opened(archive("Fails"), [tensor_config("how", torch.int64), "x"], ["RESULT"])
-    with pytest.raises(ModelRunError, match=f"^{re.escape(expected)}$"):
+    with pytest.raises(ModelRunError, match=f"^{re.escape(expected)}$") as caught:
         script.answer({"how": torch.tensor(how), "x": torch.tensor([9.0, 0.0, 0.0])})
+    assert caught.value.whole is not None
+    assert "Traceback of TorchScript" in caught.value.whole
     assert torch.equal(script.answer({"how": torch.tensor(0), "x": X})["RESULT"], X)

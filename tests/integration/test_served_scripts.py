@@ -122,6 +122,24 @@ def test_settings_are_logged_once(serve_script: Any) -> None:
     assert torch.get_num_threads() == 1
 
 
+def test_result_that_is_not_as_declared(serve_script: Any) -> None:
+    model = serve_script(Tells(), [tensor_config("x")], [tensor_config("RESULT", dims=(3,))])
+    message = "output 'RESULT' is declared with dims [3], but the model returned [2]: change its dims in config.pbtxt"
+    assert model.failure({"x": torch.ones(1)}) == f"INTERNAL: model 'm': {message}"
+
+
+def test_failure_is_logged_whole(serve_script: Any) -> None:
+    model = serve_script(Arithmetic(), [tensor_config("x"), tensor_config("y")], [tensor_config("RESULT")])
+    told = model.failure({"x": torch.ones(2), "y": torch.ones(3)})
+    assert told.startswith("INTERNAL: model 'm': The size of tensor a (2) must match the size of tensor b (3)")
+    ((level, logged),) = [line for line in model.logger.lines if line[0] != "info"]
+    assert level == "error"
+    first, rest = logged.split("\n", 1)
+    assert first == f"a request failed: {told.removeprefix('INTERNAL: ')}"
+    assert rest.startswith("The following operation failed in the TorchScript interpreter.")
+    assert "line " in rest
+
+
 def refusal(serve_it: Callable[[], Any]) -> str:
     """Return the class and the text of the error of a load that must fail, as Triton shows them."""
     with pytest.raises(BackendError) as caught:

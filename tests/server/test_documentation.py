@@ -3,13 +3,17 @@
 import re
 from inspect import getsource
 from pathlib import Path
+from typing import Any
 
 import pytest
 import torch
 
 from triton_pytorch.local_server.server import Server
+from triton_pytorch.tests.assets.configs import tensor_config
 from triton_pytorch.tests.assets.documents import README, block, exported, run_python
 from triton_pytorch.tests.assets.packages import weights_beside_the_library
+from triton_pytorch.tests.assets.scripts import scripted
+from triton_pytorch.tests.integration.script_models import described, opened
 from triton_pytorch.tests.server.conftest import ROOT, StartServer, connect, load_errors
 
 BATCHING = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
@@ -57,6 +61,34 @@ def test_options_for_weights() -> None:
     lines = [line.strip(" ,") for line in block(document, language="python").splitlines() if '"aot_inductor' in line]
     assert len(lines) == 2
     assert all(line in getsource(weights_beside_the_library) for line in lines)
+
+
+class Published(torch.nn.Module):
+    """What docs/torchscript.md serves from within another module."""
+
+    def forward(self, parts: list[torch.Tensor], size: list[int]) -> torch.Tensor:
+        return torch.cat(parts).reshape(size)
+
+
+def test_published_archive_in_another_module(tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "torchscript.md").read_text(encoding="utf-8")
+    scripted(Published(), tmp_path / "published.jit")
+    code = block(document, "## A published archive with another signature", language="python")
+    (tmp_path / "wrap.py").write_text(code, encoding="utf-8")
+    run_python("import wrap", tmp_path)
+    left, right = torch.tensor([1.0, 2.0]), torch.tensor([3.0, 4.0])
+    script = opened(tmp_path / "model.pt", ["right", "left"], [tensor_config("RESULT", dims=(2, -1))])
+    assert script.answer({"left": left, "right": right})["RESULT"].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+
+
+def test_fields_of_torchscript_documented(tmp_path: Path) -> None:
+    document = (ROOT / "docs" / "torchscript.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"`(\w+)`", document[document.index("`--json` prints one object") :]))
+    summary, *_ = described(scripted(Published(), tmp_path / "m.pt")).sections()
+    fields: dict[str, Any] = {item.key: item.value for item in summary if item.key}
+    (method,) = fields["methods"]
+    shown = [*fields, *fields["parameters"], *method, *method["arguments"][0]]
+    assert [name for name in shown if name not in documented] == []
 
 
 DOCUMENTS = ["README.md", "CONTRIBUTING.md", *(f"docs/{path.name}" for path in (ROOT / "docs").glob("*.md"))]

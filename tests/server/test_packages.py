@@ -50,7 +50,7 @@ def shuffled(names: list[str]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", "all_dtypes", "scalars", "weights_beside_the_library", *HUGGINGFACE])
+    packages = package_paths(["nested", "all_dtypes", "scalars", "divides", "weights_beside_the_library", *HUGGINGFACE])
 
     def nested(name: str, inputs: list[str], outputs: list[str], **config: Any) -> Path:
         entries = shuffled(inputs), shuffled(outputs)
@@ -70,6 +70,8 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     odd = [tensor_config(f"RESULT[{i}]", dims=(-1, -1) if i == 2 else (-1,)) for i in range(4)]
     for name, parameters in (("scalars", {}), ("with_empty", {"ALLOW_EMPTY_INPUTS": "true"})):
         write_model(repository, name, packages["scalars"], [tensor_config("INPUT__0")], odd, parameters=parameters)
+    numbers = [tensor_config(name, torch.int64, (2,)) for name in ("ARGS[0]", "ARGS[1]", "RESULT")]
+    write_model(repository, "divides", packages["divides"], numbers[:2], numbers[2:])
     # The stub sets no locale: names that are not ASCII need care.
     weights_io = [tensor_config("INPUT__0", dims=(64,))], [tensor_config("RESULT[0]", dims=(64,))]
     write_model(
@@ -151,6 +153,12 @@ def test_empty_input_without_the_parameter(client: Client) -> None:
         "ALLOW_EMPTY_INPUTS if it is made for empty ones"
     )
     assert client.infer("scalars", {"INPUT__0": torch.ones(1)})["RESULT[0]"].tolist() == [1.0]
+
+
+def test_failure_without_the_place_in_the_code(client: Client) -> None:
+    x = torch.tensor([7, -7])
+    assert client.failure("divides", {"ARGS[0]": x, "ARGS[1]": x - 7}) == "model 'divides': ZeroDivisionError"
+    assert client.infer("divides", {"ARGS[0]": x, "ARGS[1]": x})["RESULT"].tolist() == [1, 1]
 
 
 def test_names_not_ascii(client: Client) -> None:

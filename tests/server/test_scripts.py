@@ -113,6 +113,12 @@ MODELS: dict[str, tuple[torch.nn.Module, list[Any], list[Any], dict[str, Any]]] 
         [strings("RESULT[0]"), strings("picked__1"), tensor_config("RESULT[2]", INT64, (1,))],
         {},
     ),
+    "careless": (
+        scripts.Careless(),
+        [tensor_config("x", INT64), tensor_config("y", INT64)],
+        [tensor_config("RESULT[0]", INT64), tensor_config("RESULT[1]", INT64, (1,))],
+        {"instance_group": [ON_CPU]},
+    ),
 }
 # Files beside a model.pt that is the model: the user wrote the platform, or the content of model.pt decides.
 STRAY_FILES = {"strings": ["model.pt2", "model.py"], "without_platform": ["model.py"]}
@@ -272,6 +278,41 @@ class TestNumbers:
         """Make what one request sends: one of two rates, one of three gains, and whether it is the fifth."""
         values = {"sr": (8000, 16000)[number % 2], "gain": (0.0, 0.5, 0.25)[number % 3], "flips": number == 5}
         return {"x": torch.randn(rows, 3), **{name: torch.full((rows, 1), value) for name, value in values.items()}}
+
+
+class TestCarelessModel:
+    """Errors of the model itself, and what it does that its user may not know of."""
+
+    X = torch.tensor([7, -7])
+
+    def test_failure_without_paths(self, client: Client) -> None:
+        sent = {"x": self.X, "y": torch.tensor([2, 0])}
+        assert client.failure("careless", sent) == "model 'careless': ZeroDivisionError"
+        sent["y"] += 2
+        assert client.infer("careless", sent)["RESULT[0]"].tolist() == [1, -4]
+
+    def test_failure_is_logged_whole(self, server: Server, client: Client) -> None:
+        client.failure("careless", {"x": self.X, "y": self.X - self.X})
+        assert (
+            r"a request failed: model 'careless': ZeroDivisionError\nThe following operation failed in the TorchScript "
+            r"interpreter.\n"
+        ) in server.log
+
+    def test_state_is_warned_of(self, server: Server, client: Client) -> None:
+        warning = "model 'careless': the model keeps state in self.calls: the requests of all clients change it, "
+        assert server.log.count(warning) == 1
+        assert server.log.count("the model keeps state in") == 1
+        first, second = (client.infer("careless", {"x": self.X, "y": self.X})["RESULT[1]"] for _ in range(2))
+        assert second == first + 1
+
+    @pytest.mark.skipif(torch.cuda.is_available(), reason="a machine with a GPU warns in other words")
+    def test_device_that_the_machine_lacks_is_warned_of(self, server: Server) -> None:
+        warning = (
+            "model 'careless': the model's code names cuda:1, but this instance runs on cpu and this machine has no "
+            "GPU, so that calls which come to such code fail: script the model with the device of an input"
+        )
+        assert server.log.count(warning) == 1
+        assert server.log.count("the model's code names") == 1
 
 
 def test_log(server: Server) -> None:

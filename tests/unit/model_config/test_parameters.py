@@ -65,6 +65,11 @@ def test_keys_without_effect() -> None:
     assert warnings == ("parameters without effect in this version: ENABLE_WEIGHT_SHARING",)
 
 
+def test_parameter_of_what_torch_has_removed() -> None:
+    warnings = read_parameters({"ENABLE_NVFUSER": "true", "ENABLE_TENSOR_FUSER": "false"}).warnings
+    assert warnings == ("parameter ENABLE_NVFUSER has no effect: torch has no NVFuser any more",)
+
+
 @pytest.mark.parametrize("key", BOOLEANS)
 @pytest.mark.parametrize(
     ("value", "meaning"), [("true", True), ("TRUE", True), ("1", True), ("False", False), ("0", False)]

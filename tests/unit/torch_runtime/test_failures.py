@@ -2,7 +2,7 @@
 
 import pytest
 
-from triton_pytorch.torchscript_loader.failures import reason
+from triton_pytorch.torch_runtime.failures import reason
 
 SCRIPTED = """The following operation failed in the TorchScript interpreter.
 Traceback of TorchScript, serialized code (most recent call last):
@@ -103,6 +103,28 @@ def test_last_line_of_a_traceback(last_lines: str, expected: str) -> None:
             WITH_FRAMES,
             "CUDA error: device-side assert triggered CUDA kernel errors might be reported later",
         ),
+        (
+            "inductor_cpu_throw_if_integer_div_error, /home/a b/torch/include/cpp_prefix.h:827, ZeroDivisionError",
+            "ZeroDivisionError",
+        ),
+        ("run, /home/me/model.cpp:8, ", "RuntimeError"),
+        (
+            "aoti_torch_cpu_mm_out(buf0, arg0_1) API call failed at /tmp/me/cps3x.wrapper.cpp, line 820",
+            "aoti_torch_cpu_mm_out(buf0, arg0_1) API call failed",
+        ),
+        (
+            "index 5 is too large (originally from aoti_torch_take(a, 5) API call failed at /home/me/ops.h, line 12)",
+            "index 5 is too large",
+        ),
+        (
+            'x.defined() INTERNAL ASSERT FAILED at "/pytorch/aten/src/a.cpp":12, please report a bug. it is undefined',
+            "x.defined() INTERNAL ASSERT FAILED, please report a bug. it is undefined",
+        ),
+        (
+            "[enforce fail at alloc_cpu.cpp:127] err == 0. DefaultCPUAllocator: can't allocate memory",
+            "[enforce fail] err == 0. DefaultCPUAllocator: can't allocate memory",
+        ),
+        ("index 3 at dimension 0, see 'a.h' at /data", "index 3 at dimension 0, see 'a.h' at /data"),
         ("shape '[7]' is invalid for input of size 1", "shape '[7]' is invalid for input of size 1"),
         ("", "RuntimeError"),
         ("\n\n", "RuntimeError"),

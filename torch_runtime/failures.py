@@ -1,4 +1,4 @@
-"""What torch says when a model fails, as one line: without the traceback of its code and the C++ frames."""
+"""What torch says when a model fails, as one line: without tracebacks, C++ frames and paths of source files."""
 
 import re
 
@@ -9,11 +9,20 @@ _RAISED = re.compile(r"^(?:builtins\.)?([A-Za-z_][\w.]*): ?", re.MULTILINE)
 _END = re.compile(
     r"\n\s*\n|:?\n\s*(?:(?:Serialized +)?File \"|Exception raised from |frame #\d|C\+\+ CapturedTraceback)"
 )
+# Where in torch's or the model's C++ a check failed, as the checks themselves write it:
+#     function, /path/to/file.h:827, what is wrong                            (STD_TORCH_CHECK)
+#     what is wrong (originally from f() API call failed at file.h, line 5)    (the stable ABI)
+#     f() API call failed at file.cpp, line 5                                  (compiled packages)
+#     c INTERNAL ASSERT FAILED at "file.cpp":5, what is wrong
+_FILE = r"\.(?:c|cc|cpp|cu|cuh|h|hpp|inl)\"?(?::\d+|, line \d+)"
+_CHECKED_IN = re.compile(rf"^\w+, [^\n]*?{_FILE}, ?")
+_CALLED_IN = re.compile(rf" \(originally from .*? at (?:(?! at )[^\n])*?{_FILE}\)")
+_AT = re.compile(rf" at (?:(?! at )[^\n])*?{_FILE}")
 _LONGEST = 600
 
 
 def reason(error: BaseException) -> str:
-    """Return in one line what went wrong.
+    """Return in one line what went wrong; no path of this machine is in it, unless the model itself says one.
 
     torch prints of a failure in TorchScript two tracebacks with excerpts of source and then, as its last lines,
 
@@ -23,7 +32,7 @@ def reason(error: BaseException) -> str:
     The first prefix is torch's own, the second one the model's.
     """
     text = _without_tracebacks(str(error).strip())
-    line = " ".join(_END.split(text, maxsplit=1)[0].split())
+    line = " ".join(_without_places(_END.split(text, maxsplit=1)[0]).split())
     line = line if len(line) <= _LONGEST else f"{line[:_LONGEST]}..."
     return line.removesuffix(":") or type(error).__name__
 
@@ -39,3 +48,9 @@ def _without_tracebacks(text: str) -> str:
         return text[start:].strip().rsplit("\n", 1)[-1]
     said = text[raised.end() :].lstrip()
     return said if raised[0].startswith("RuntimeError:") and said else f"{raised[1]}: {said}"
+
+
+def _without_places(text: str) -> str:
+    for place in (_CHECKED_IN, _CALLED_IN, _AT):
+        text = place.sub("", text)
+    return text
