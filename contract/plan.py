@@ -65,7 +65,8 @@ class Plan:
 
     Rules read shapes by the position of the input. `request_rules` are for one request before it is merged, where the
     shape of an input that was not sent, or that `batch_input` makes, is None. `call_rules` are for the tensors of a
-    call. `warnings` say what the config asks for beyond what the model states.
+    call. `warnings` say what the config asks for beyond what the model states. `merges`: several requests may share a
+    call.
     """
 
     model_name: str
@@ -77,6 +78,7 @@ class Plan:
     request_rules: tuple[Rule, ...]
     call_rules: tuple[Rule, ...]
     warnings: tuple[str, ...]
+    merges: bool
 
     @property
     def is_batched(self) -> bool:
