@@ -13,7 +13,7 @@ class Grouping:
     """Puts the requests for one instance of a model into groups, each of which one call can serve."""
 
     def __init__(self, plan: Plan) -> None:
-        self._is_batched = plan.is_batched
+        self._merges = plan.merges
         # What can tell two requests of one model apart, since Triton's core enforces the sizes that the config fixes:
         # whether an input is there, and its sizes after the batch dimension, none of which count in a ragged one.
         self._distinctive = [
@@ -31,7 +31,7 @@ class Grouping:
         Requests of a group have the same sizes after the batch dimension, the same optional inputs, and the same value
         of each input of which a call has one, and bring no more than a call may hold; one that brings more is alone.
         """
-        if not self._is_batched:
+        if not self._merges:
             return [[request] for request in requests]
         if len(requests) < 2:
             return [requests] if requests else []

@@ -61,7 +61,8 @@ def bind(config: ModelConfig, signature: Signature) -> Plan:
         call_rules=rules.call_rules,
         call_limits=limits.limits,
         piece_rows=limits.piece_rows,
-        warnings=(*inputs.warnings, *outputs.warnings, *limits.warnings),
+        merges=config.max_batch_size > 0 and not signature.unchecked_operators,
+        warnings=(*inputs.warnings, *outputs.warnings, *limits.warnings, *_merging_warnings(config, signature)),
     )
 
 
@@ -211,6 +212,15 @@ def _config_errors(config: ModelConfig, signature: Signature) -> Iterator[str]:
         yield (
             f"the config has max_batch_size: {config.max_batch_size} and declares no input, so that no request has a "
             "number of rows: set max_batch_size: 0"
+        )
+
+
+def _merging_warnings(config: ModelConfig, signature: Signature) -> Iterator[str]:
+    if config.max_batch_size and signature.unchecked_operators:
+        yield (
+            f"the model calls {listed(signature.unchecked_operators)} without looking at errors, so that an index out "
+            "of range gives wrong rows in place of one: requests are not merged, so that each can spoil its own only; "
+            "check indices before they are sent, or clamp them in the model"
         )
 
 

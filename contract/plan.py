@@ -67,7 +67,8 @@ class Plan:
     Rules read shapes by the position of the input. `request_rules` are for one request before it is merged, where the
     shape of an input that was not sent, or that `batch_input` makes, is None. `call_rules` are for the tensors of a
     call. `call_limits` are what the requests of a call may bring together; a request of more than `piece_rows` rows is
-    run in pieces of no more. `warnings` say what the config asks for beyond what the model states.
+    run in pieces of no more. `merges`: several requests may share a call. `warnings` say what the config asks for
+    beyond what the model states.
     """
 
     model_name: str
@@ -81,6 +82,7 @@ class Plan:
     call_limits: tuple[CallLimit, ...]
     piece_rows: int | None
     warnings: tuple[str, ...]
+    merges: bool
 
     @property
     def is_batched(self) -> bool:

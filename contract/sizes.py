@@ -1,13 +1,22 @@
 """Sizes of dimensions: whole numbers, dynamic sizes by name, and polynomials of both, such as `2*s27 + 1`."""
 
 import ast
+import operator
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from math import prod
 
 _LONG = re.compile(r"\b(\d+)L\b")  # AOTInductor prints C++: `2L*s27`
+
+_OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
 
 Monomial = tuple[str, ...]
 
@@ -69,6 +78,38 @@ def parse_size(text: str) -> Size | None:
         return _as_size(_polynomial(ast.parse(_LONG.sub(r"\1", text.strip()), mode="eval").body))
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: a sum of thousands of terms
         return None
+
+
+def solved_size(solution: str, size: str, symbol: str) -> Size | None:
+    """Return what `size` is, from how C++ source works `symbol` out of it: `2*s27` for `(1.0/2.0)*size`.
+
+    None where that is not a sum of a multiple of `size` and a number, or has other names in it.
+    """
+    try:
+        body = ast.parse(_LONG.sub(r"\1", solution.strip()), mode="eval").body
+        first, second, third = (_evaluated(body, {size: Fraction(number)}) for number in range(3))
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return None
+    step = second - first
+    if step <= 0 or third - second != step:
+        return None
+    factor, offset = 1 / step, -first / step
+    if factor.denominator > 1 or offset.denominator > 1:
+        return None
+    return _as_size(Counter({(symbol,): factor.numerator, (): offset.numerator}))
+
+
+def _evaluated(node: ast.expr, values: Mapping[str, Fraction]) -> Fraction:
+    match node:
+        case ast.Constant(value=int(number) | float(number)) if not isinstance(number, bool):
+            return Fraction(number)
+        case ast.Name(id=name) if name in values:
+            return values[name]
+        case ast.UnaryOp(op=ast.USub(), operand=operand):
+            return -_evaluated(operand, values)
+        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
+            return _OPERATIONS[type(operation)](_evaluated(left, values), _evaluated(right, values))
+    raise ValueError("not a number")
 
 
 def _polynomial(node: ast.expr) -> Counter[Monomial]:

@@ -8,6 +8,7 @@ from pathlib import Path, PurePosixPath
 from triton_pytorch.artifact_store.archive import Archive
 from triton_pytorch.model_config.errors import ArtifactError, ConfigError
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
+from triton_pytorch.pt2_loader.operators import read_operators
 
 DEFAULT_MODEL_NAME = "model"
 
@@ -23,8 +24,9 @@ class PackagedModel:
     """One model of a package: its name, its folder within the archive, and the texts that describe it.
 
     `siblings` are the names of all models in the package. `wrapper` and `metadata` are empty where they do not lie
-    beside the library. Sizes are in bytes: `weights_size` is what lies beside the library, None for nothing; with
-    `are_weights_listed` in files of their own, to be mapped.
+    beside the library. `operators` are those that the code calls by name (operators.py). Sizes are in bytes:
+    `weights_size` is what lies beside the library, None for nothing; with `are_weights_listed` in files of their own,
+    to be mapped.
     """
 
     name: str
@@ -32,6 +34,7 @@ class PackagedModel:
     siblings: tuple[str, ...]
     wrapper: str
     metadata: str
+    operators: tuple[str, ...]
     library_size: int
     weights_size: int | None
     are_weights_listed: bool
@@ -58,6 +61,7 @@ def read_model(archive: Archive, requested: str | None) -> PackagedModel:
         siblings=tuple(models),
         wrapper=_text(archive, library.removesuffix(".so") + ".cpp"),
         metadata=_text(archive, library.removesuffix(".so") + "_metadata.json"),
+        operators=read_operators(_text(archive, library.removesuffix(".so") + ".json")),
         library_size=files[library],
         weights_size=_weights_size(files, own),
         are_weights_listed=_WEIGHTS_LIST in (PurePosixPath(file).name for file in own),

@@ -23,7 +23,7 @@ from triton_pytorch.pt2_loader.archive import PackagedModel, read_model
 from triton_pytorch.pt2_loader.host import BuiltFor, host_errors, read_built_for, read_cpu_flags
 from triton_pytorch.pt2_loader.leaves import read_input_leaves
 from triton_pytorch.pt2_loader.sections import package_sections
-from triton_pytorch.pt2_loader.wrapper import RunnerCounts, read_counts, read_specs
+from triton_pytorch.pt2_loader.wrapper import RunnerCounts, read_counts, read_specs, read_unchecked_operators
 
 if TYPE_CHECKING:
     import torch
@@ -57,6 +57,11 @@ class PackageDescription:
     warnings: tuple[str, ...]
 
     @property
+    def unchecked_operators(self) -> tuple[str, ...]:
+        """The operators that the model calls without looking at their errors, as far as the source says."""
+        return read_unchecked_operators(self.model.wrapper)
+
+    @property
     def signature(self) -> Signature:
         """What the model takes and returns; names alone where the library has to be opened to tell.
 
@@ -67,7 +72,7 @@ class PackageDescription:
         self._check([*self.errors, *self.host_errors])
         if self.inputs is None or self.outputs is None:
             return self._signature_of_library()
-        return Signature(self.inputs, self.outputs)
+        return Signature(self.inputs, self.outputs, unchecked_operators=self.unchecked_operators)
 
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints."""
@@ -78,7 +83,8 @@ class PackageDescription:
         """The compiled library, unpacked and opened.
 
         Raises:
-            ArtifactError: torch cannot load the library, or its weights are damaged.
+            ArtifactError: torch cannot load the library, it needs operators that are not there, or its weights are
+                damaged.
             PlacementError: the model was compiled for another device.
             StoreError: the archive cannot be unpacked.
         """
@@ -93,7 +99,11 @@ class PackageDescription:
     def _signature_of_library(self) -> Signature:
         call_spec = read_call_spec(*self.library.specs)
         self._check([*call_spec.faults, *_count_faults(call_spec, self.counts)])
-        return Signature(_names_only(call_spec.inputs), _names_only(call_spec.outputs))
+        return Signature(
+            _names_only(call_spec.inputs),
+            _names_only(call_spec.outputs),
+            unchecked_operators=self.unchecked_operators,
+        )
 
 
 def describe(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> PackageDescription:

@@ -32,7 +32,7 @@ def _order(sizes: Sequence[Size], strides: Mapping[int, Size], waiting: list[int
         fitting = [dimension for dimension in waiting if strides.get(dimension) == stride]
         unknown = [dimension for dimension in waiting if dimension not in strides]
         if not fitting and not unknown:
-            raise NotDenseError(f"strides {', '.join(map(str, strides.values()))}")
+            raise NotDenseError(f"strides {', '.join(str(strides[number]) for number in sorted(strides))}")
         chosen = (fitting or unknown)[-1]
         order.insert(0, chosen)
         waiting.remove(chosen)

@@ -2,6 +2,7 @@
 
 import os
 import weakref
+from collections.abc import Sequence
 from contextlib import ExitStack
 
 import torch
@@ -14,6 +15,7 @@ from triton_pytorch.model_config.file_names import file_system_name
 from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.pt2_loader.archive import PackagedModel
 from triton_pytorch.pt2_loader.host import BuiltFor
+from triton_pytorch.pt2_loader.operators import custom_operators, namespace_of
 from triton_pytorch.pt2_loader.runner import PackageRunner, open_runner
 from triton_pytorch.pt2_loader.weights import map_weights
 from triton_pytorch.torch_runtime.session import device_scope
@@ -43,11 +45,12 @@ def open_library(
     """Open the library of one model; a `device` of None leaves it to the package.
 
     Raises:
-        ArtifactError: torch cannot load the library, or its weights are damaged.
+        ArtifactError: torch cannot load the library, it needs operators that are not there, or its weights are damaged.
         PlacementError: the model was compiled for another device.
         StoreError: the archive cannot be unpacked.
     """
     device = _device(archive, built_for.device, device)
+    _check_operators(archive, model.operators)
     store = Store(locate_store(os.environ))
     store.sweep()
     with device_scope(device), ExitStack() as resources:
@@ -82,6 +85,29 @@ def _device(archive: Archive, built_for: str | None, wanted: torch.device | str 
     if wanted.type == "cuda" and not torch.cuda.is_available():
         raise PlacementError(f"'{archive.path}' was compiled for cuda, but torch {torch.__version__} finds no GPU here")
     return wanted
+
+
+def _check_operators(archive: Archive, operators: Sequence[str]) -> None:
+    missing = [operator for operator in operators if not _is_registered(operator)]
+    custom = custom_operators(missing)
+    if custom:
+        namespaces = dict.fromkeys(f"'{namespace_of(operator)}'" for operator in custom)
+        raise ArtifactError(
+            f"'{archive.path}' calls {listed(custom)}, not registered in this process: the Python package or shared "
+            f"library that defines the operators of {listed(list(namespaces))} brings them, but this version of the "
+            "backend loads none: build it without them"
+        )
+    if missing:
+        raise ArtifactError(
+            f"'{archive.path}' calls {listed(missing)}, which torch {torch.__version__} lacks: build it again with "
+            "this torch"
+        )
+
+
+def _is_registered(operator: str) -> bool:
+    name, _, overload = operator.removeprefix(f"{namespace_of(operator)}::").partition(".")
+    overloads = getattr(getattr(torch.ops, namespace_of(operator)), name, None)
+    return overloads is not None and (overload or "default") in overloads.overloads()
 
 
 def _specs(archive: Archive, runner: PackageRunner) -> tuple[str, str]:

@@ -9,6 +9,8 @@ from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
 from triton_pytorch.contract.sizes import Size, dynamic_size
 from triton_pytorch.model_config.datatypes import data_type_of
+from triton_pytorch.model_config.suggestions import listed
+from triton_pytorch.pt2_loader.operators import custom_operators
 from triton_pytorch.pt2_loader.wrapper import read_size_names
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ def _facts(description: "PackageDescription") -> Section:
         _built_for(description),
         _runs_here(description),
         _weights(description),
+        _operators(model.operators),
         Fact("model", (model.name + others,), "model", model.name),
         Fact(key="models", value=model.siblings),
         Fact("error", description.errors, "faults", (*description.errors, *description.host_errors)),
@@ -86,6 +89,13 @@ def _weights(description: "PackageDescription") -> Fact:
         "bytes_of_library": model.library_size,
     }
     return Fact("weights", (text,), "weights", value)
+
+
+def _operators(called: Sequence[str]) -> Fact:
+    """Name the operators that have to be registered before the model is loaded."""
+    operators = custom_operators(called)
+    texts = (f"{listed(operators)}: not torch's own, to be registered before it is loaded",) if operators else ()
+    return Fact("operators", texts, "operators", operators)
 
 
 def _inputs(leaves: Sequence[Leaf] | None) -> Table | Line:

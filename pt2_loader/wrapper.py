@@ -12,8 +12,10 @@ what is not found in it is unknown, and so is what it says twice and differently
         if (arg0_1_size[0] < 2) {  if (arg0_1_size[0] > 64) {     the bounds of a dynamic one
         if (1 != arg0_1_stride[1]) {
     int64_t s27 = arg0_1_size[0];  int64_t s9 = s27;          names of dynamic sizes, and which are the same
+    int64_t s44 = (1.0/2.0)*arg0_1_size_1;                    a name that is worked out of a size, which is 2*s44 then
     assert_size_stride(arg0_1, {s27, 3L}, {3L, 1L}, "input")  sizes and strides with their relations; absent for
                                                               inputs that the model does not read
+    aoti_torch_cpu_scatter_reduce_two_out(buf0, ...);         a call without AOTI_TORCH_ERROR_CODE_CHECK(...) around it
 
 Every statement is at the beginning of a line, and is looked for only there: the names of weights, the keys of
 the call spec and comments can hold any text, but no line of their own.
@@ -24,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from triton_pytorch.contract.sizes import Size, parse_size
+from triton_pytorch.contract.sizes import Size, parse_size, solved_size
 
 # Numbers are read up to 19 digits, as many as an int64 has: Python refuses to convert very long ones.
 _COUNTS = re.compile(
@@ -52,6 +54,17 @@ _ASSERTED = re.compile(
     r"^\s*(?:if \(\w+\(\)\) \{ )?assert_size_stride\((?P<name>\w+), \{(?P<lists>[^\"\n]*)\}, \"input\"\);", re.MULTILINE
 )
 _NAMED_SIZE = re.compile(r"^\s*int64_t (?P<symbol>\w+) = (?P<name>\w+)_size\[(?P<dimension>\d{1,2})\];", re.MULTILINE)
+# `aoti_torch_[<device>_]<operator>[_<overload>]_out(` as a statement: what it returns is dropped. Getters, the grad
+# mode, copies and handles are bare too, but no request can make them fail.
+_UNCHECKED = re.compile(
+    r"^\s*aoti_torch_(?!grad_mode_|get_|dtype_|device_type_|layout_|clone|delete_|new_tensor_handle|\w+_to_ivalue)"
+    r"(?:(?:cpu|cuda|xpu)_)?(?P<operator>\w+?)(?:(?:_two|_src|_value|_value_reduce|_reduce)?_out)?\(",
+    re.MULTILINE,
+)
+_SOLVED_SIZE = re.compile(
+    r"^\s*int64_t (?P<symbol>[a-z]+\d+) = (?P<solution>[^;\n]*?\b(?P<name>\w+)_size_(?P<dimension>\d{1,2})\b[^;\n]*);",
+    re.MULTILINE,
+)
 _SAME_SIZE = re.compile(r"^\s*int64_t (?P<alias>[a-z]+\d+) = (?P<symbol>[a-z]+\d+);", re.MULTILINE)
 
 Key = TypeVar("Key")
@@ -96,6 +109,11 @@ class CheckedInput:
         if self.sizes.keys() & dynamic or not sized == self.dimensions == set(range(len(sized))):
             return None
         return len(sized)
+
+    def allows(self, dimension: int, size: int) -> bool:
+        """Whether a dimension may have this size."""
+        lower, upper = self.lower.get(dimension, size), self.upper.get(dimension, size)
+        return lower <= size <= upper and self.sizes.get(dimension, size) == size
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,6 +201,23 @@ def read_size_names(source: str) -> dict[tuple[str, int], str]:
     return _agreed(
         ((match["name"], int(match["dimension"])), match["symbol"]) for match in _NAMED_SIZE.finditer(source)
     )
+
+
+def read_solved_sizes(source: str) -> dict[tuple[str, int], Size]:
+    """Return the sizes that the code works a name out of, by the input's name in the source and the dimension."""
+    solved = (
+        (
+            (match["name"], int(match["dimension"])),
+            solved_size(match["solution"], f"{match['name']}_size_{match['dimension']}", match["symbol"]),
+        )
+        for match in _SOLVED_SIZE.finditer(source)
+    )
+    return {key: size for key, size in _agreed(solved).items() if size is not None}
+
+
+def read_unchecked_operators(source: str) -> tuple[str, ...]:
+    """Return the operators whose errors the code drops: `scatter_reduce`, `index_put`, each once."""
+    return tuple(dict.fromkeys(match["operator"] for match in _UNCHECKED.finditer(source)))
 
 
 def _aliases(source: str) -> dict[str, str]:

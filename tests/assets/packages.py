@@ -516,6 +516,47 @@ def first_rows(path: Path) -> None:
 
 
 @builder
+def fixed_widths(path: Path) -> None:
+    """A width that torch fixes at 8 though it was exported as any even one, and one that stands as the half of another.
+
+    `rows` is read through a view alone, of a width that the code works out of its own.
+    """
+    import torch
+
+    def forward(self: Any, x: Any, rows: Any, half: Any) -> Any:
+        return torch.nn.functional.glu(x, 1), rows[:, : half.shape[1]], half + 1
+
+    batch, width, k = torch.export.Dim("batch"), torch.export.Dim("width", max=500), torch.export.Dim("k", max=500)
+    example = torch.randn(3, 8), torch.randn(3, 6), torch.randn(3, 3)
+    dynamic_shapes = {0: batch, 1: 2 * width}, {0: batch, 1: 2 * k}, {0: batch, 1: k}
+    compile_to(path, module(forward), example, dynamic_shapes=dynamic_shapes)
+
+
+@builder
+def scatters(path: Path) -> None:
+    """The largest of each row's values that go to a place; torch 2.13 does not look at the operator's errors."""
+    import torch
+
+    batch = {0: torch.export.Dim("batch")}
+    model = module(lambda self, x, index, values: x.scatter_reduce(1, index, values, "amax"))
+    example = torch.randn(3, 4), torch.ones(3, 2, dtype=torch.int64), torch.randn(3, 2)
+    compile_to(path, model, example, dynamic_shapes=(batch, batch, batch))
+
+
+@builder
+def custom_operators(path: Path) -> None:
+    """Two operators that are not torch's, one of them an overload, and one of torch's that has no C function."""
+    import torch
+
+    for name, arguments in (("twice", "(Tensor x)"), ("shifted.by", "(Tensor x, int k)")):
+        torch.library.define(f"test_operators::{name}", f"{arguments} -> Tensor")
+        torch.library.register_fake(f"test_operators::{name}", lambda x, k=0: torch.empty_like(x))
+    operators = torch.ops.test_operators
+    model = module(lambda self, x: (operators.twice(x), operators.shifted.by(x, 3), torch.unique(x)))
+    compile_to(path, model, (torch.randn(2, 3),), dynamic_shapes=({0: torch.export.Dim("batch")},))
+
+
+@builder
 def table_rows(path: Path) -> None:
     """Writes to its first input, then reads rows of a small table; an index out of range raises, as in looks_up."""
     import torch

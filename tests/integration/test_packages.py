@@ -448,3 +448,143 @@ def test_last_instance_leaves_nothing(
     second.entry.finalize()
     gc.collect()
     assert [*store.iterdir(), *temporary.iterdir()] == []
+
+
+@pytest.fixture(scope="module")
+def registered() -> None:
+    """The operators of the package, as importing a Python package that defines them would register them."""
+    torch.library.define("test_operators::twice", "(Tensor x) -> Tensor")
+    torch.library.impl("test_operators::twice", "cpu", lambda x: 2 * x)
+    torch.library.define("test_operators::shifted.by", "(Tensor x, int k) -> Tensor")
+    torch.library.impl("test_operators::shifted.by", "cpu", lambda x, k: x + k)
+
+
+class TestCustomOperators:
+    """A package that calls operators which torch does not bring."""
+
+    IO = [tensor_config("INPUT__0", dims=(3,))], [tensor_config(f"OUTPUT__{i}", dims=(3,)) for i in range(2)]
+
+    @pytest.mark.parametrize(
+        ("old", "new", "sentence"),
+        [
+            (
+                b"test_operators::",
+                b"other_operators::",
+                (
+                    "calls other_operators::twice, other_operators::shifted.by, not registered in this process: the "
+                    "Python package or shared library that defines the operators of 'other_operators' brings them, "
+                    "but this version of the backend loads none: build it without them"
+                ),
+            ),
+            (
+                b"aten::_unique2",
+                b"aten::_unique2.other",
+                f"calls aten::_unique2.other, which torch {torch.__version__} lacks: build it again with this torch",
+            ),
+        ],
+    )
+    def test_missing(
+        self, serve: Serve, registered: None, tmp_path: Path, old: bytes, new: bytes, sentence: str
+    ) -> None:
+        package = with_text(package_path("custom_operators"), tmp_path / "p", old, new, ending=".wrapper.json")
+        with pytest.raises(Exception, match=rf"^'.*/model\.pt2' {re.escape(sentence)}$"):
+            serve(package, *self.IO, max_batch_size=8)
+
+    def test_registered(self, serve: Serve, registered: None) -> None:
+        model = serve("custom_operators", *self.IO, max_batch_size=8)
+        x = torch.arange(6.0).reshape(2, 3)
+        answer = model.infer({"INPUT__0": x})
+        assert torch.equal(answer["OUTPUT__0"], 2 * x)
+        assert torch.equal(answer["OUTPUT__1"], x + 3)
+
+
+SCATTERED = (
+    [
+        tensor_config("ARGS[0]", dims=(4,)),
+        tensor_config("ARGS[1]", torch.int64, (2,)),
+        tensor_config("ARGS[2]", dims=(2,)),
+    ],
+    [tensor_config("RESULT", dims=(4,))],
+)
+
+
+def scattering(x: list[list[float]], index: list[list[int]], values: list[list[float]]) -> dict[str, torch.Tensor]:
+    return {"ARGS[0]": torch.tensor(x), "ARGS[1]": torch.tensor(index), "ARGS[2]": torch.tensor(values)}
+
+
+def test_operators_whose_errors_are_dropped(serve: Serve) -> None:
+    model = serve("scatters", *SCATTERED, max_batch_size=8)
+    right = [scattering([[i, 1.0, 2.0, 3.0]], [[1, 3]], [[7.0, i]]) for i in range(3)]
+    wrong = scattering([[1.0, 1.0, 1.0, 1.0]], [[0, 400]], [[7.0, 7.0]])
+
+    responses = model.execute(*map(model.request, [right[0], wrong, *right[1:]]))
+
+    assert [response.error() for response in responses] == [None] * 4
+    for response, inputs in zip([responses[0], *responses[2:]], right, strict=True):
+        (result,) = response.output_tensors()
+        x, index, values = inputs.values()
+        assert torch.equal(result.data, x.scatter_reduce(1, index, values, "amax"))
+    warnings = [text for level, text in model.logger.lines if level == "warn"]
+    assert len(warnings) == 1
+    assert warnings[0].startswith("model 'm': the model calls scatter_reduce without looking at errors, ")
+
+
+def test_operators_whose_errors_are_dropped_without_batching(serve: Serve) -> None:
+    inputs, outputs = ([{**it, "dims": [-1, *it["dims"]]} for it in tensors] for tensors in SCATTERED)
+    assert [level for level, _ in serve("scatters", inputs, outputs).logger.lines if level == "warn"] == []
+
+
+FIXED_WIDTHS = (
+    [tensor_config(f"ARGS[{i}]", dims=(-1,)) for i in range(3)],
+    [tensor_config(f"RESULT[{i}]", dims=(-1,)) for i in range(3)],
+)
+
+
+def widths(x: int, rows: int, half: int) -> dict[str, torch.Tensor]:
+    return {f"ARGS[{i}]": torch.arange(2.0 * width).reshape(2, width) for i, width in enumerate((x, rows, half))}
+
+
+class TestFixedWidths:
+    """A size that torch fixed although it was exported as dynamic, and one that it works out of another input."""
+
+    @pytest.mark.parametrize("half", [1, 3, 7])
+    def test_right_widths(self, serve: Serve, half: int) -> None:
+        model = serve("fixed_widths", *FIXED_WIDTHS, max_batch_size=8)
+        assert [level for level, _ in model.logger.lines if level == "warn"] == []
+        inputs = widths(8, 2 * half, half)
+        x, rows, _ = inputs.values()
+        answer = model.infer(inputs)
+        assert torch.allclose(answer["RESULT[0]"], torch.nn.functional.glu(x, 1))
+        assert torch.equal(answer["RESULT[1]"], rows[:, :half])
+        assert torch.equal(answer["RESULT[2]"], inputs["ARGS[2]"] + 1)
+
+    @pytest.mark.parametrize(
+        ("wrong", "sentence"),
+        [
+            (widths(16, 6, 3), r"dimension 1 of input 'ARGS\[0\]' is 16, but the model takes 8"),
+            (widths(2, 6, 3), r"dimension 1 of input 'ARGS\[0\]' is 2, but the model takes 8"),
+            (widths(0, 6, 3), r"dimension 1 of input 'ARGS\[0\]' is 0, but the model takes 8"),
+            (
+                widths(8, 8, 3),
+                (
+                    r"dimension 1 of input 'ARGS\[1\]' is 8, but the model takes 6 \(2\*s\d+\) there, since "
+                    r"dimension 1 of input 'ARGS\[2\]' is 3 \(s\d+\)"
+                ),
+            ),
+        ],
+    )
+    def test_wrong_widths(self, serve: Serve, wrong: dict[str, torch.Tensor], sentence: str) -> None:
+        model = serve("fixed_widths", *FIXED_WIDTHS, max_batch_size=8)
+        assert re.fullmatch(f"INVALID_ARG: model 'm': {sentence}", model.failure(wrong))
+
+    @pytest.mark.parametrize(
+        ("dims", "sentence"),
+        [
+            ((16,), r"dimension 1 of input 'ARGS\[0\]' is declared 16, but the model takes 8 in \[s\d+, 8\]"),
+            ((-1, -1), r"input 'ARGS\[0\]' is declared with dims \[-1, -1\] after the batch dimension, but the model"),
+        ],
+    )
+    def test_wrong_config(self, serve: Serve, dims: tuple[int, ...], sentence: str) -> None:
+        inputs = [tensor_config("ARGS[0]", dims=dims), *FIXED_WIDTHS[0][1:]]
+        with pytest.raises(Exception, match=sentence):
+            serve("fixed_widths", inputs, FIXED_WIDTHS[1], max_batch_size=8)

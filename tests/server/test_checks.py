@@ -38,6 +38,11 @@ RIGHT_MODELS: dict[str, dict[str, Any]] = {
         ],
         "outputs": [tensor_config("RESULT[0]"), tensor_config("RESULT[3]", dims=(-1, 4))],
     },
+    "fixed_widths": {
+        "inputs": [tensor_config(f"ARGS[{i}]") for i in range(3)],
+        "outputs": [tensor_config(f"RESULT[{i}]") for i in range(3)],
+        "max_batch_size": 8,
+    },
     "laid_out": {
         "inputs": [tensor_config("ARGS[0]", dims=(3, -1, -1)), tensor_config("ARGS[1]", dims=(4,))],
         "outputs": [tensor_config("RESULT[0]", dims=(4, -1, -1)), tensor_config("RESULT[1]", dims=(4,))],
@@ -67,10 +72,12 @@ SEVERAL_ERRORS = attention(
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(RIGHT_MODELS)
+    packages = package_paths([*RIGHT_MODELS, "custom_operators"])
     for name, config in RIGHT_MODELS.items():
         write_model(repository, name, packages[name], **config)
     write_model(repository, "several_errors", packages["attention"], **SEVERAL_ERRORS)
+    vectors = [[tensor_config(name, dims=(3,))] for name in ("INPUT__0", "OUTPUT__0")]
+    write_model(repository, "custom_operators", packages["custom_operators"], *vectors, max_batch_size=8)
     # The stub sets no locale: names that are not ASCII need care.
     text = as_pbtxt(model_config([], [], default_model_filename="modèle.pt2"))
     (repository / "no_such_file" / "1").mkdir(parents=True)
@@ -81,7 +88,7 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
 
 def test_load_errors(server: Server, client: Client) -> None:
     first_lines = {name: reason.splitlines()[0] for name, reason in load_errors(server).items()}
-    assert first_lines.keys() == {"several_errors", "no_such_file"}
+    assert first_lines.keys() == {"several_errors", "custom_operators", "no_such_file"}
     for sentence in (
         "Input 'ARGS[0]' is declared TYPE_FP16, but the model takes TYPE_FP32.",
         "Dimension 2 of input 'ARGS[0]' is declared 5, but the model takes 4 in",
@@ -89,6 +96,11 @@ def test_load_errors(server: Server, client: Client) -> None:
         "Input 'ARGS[2]' is declared with dims [4] after the batch dimension, but the model takes 3 dimensions",
     ):
         assert sentence in first_lines["several_errors"]
+    assert first_lines["custom_operators"].endswith(
+        "model.pt2' calls test_operators::twice, test_operators::shifted.by, not registered in this process: the "
+        "Python package or shared library that defines the operators of 'test_operators' brings them, but this version "
+        "of the backend loads none: build it without them"
+    )
     missing = r"no modèle\.pt2 \(named by default_model_filename\) in '.*/1': it holds Größe\.txt"
     assert re.search(missing, first_lines["no_such_file"])
     assert all(map(client.is_ready, RIGHT_MODELS))
@@ -146,6 +158,19 @@ WRONG_REQUESTS: list[tuple[str, dict[str, torch.Tensor], list[str]]] = [
         ["dimension 0 of input 'KWARGS[quads]' is 9, but the model takes multiples of 4"],
     ),
     (
+        "fixed_widths",
+        ones((2, 16), (2, 6), (2, 3)),
+        ["dimension 1 of input 'ARGS[0]' is 16, but the model takes 8"],
+    ),
+    (
+        "fixed_widths",
+        ones((2, 8), (2, 4), (2, 3)),
+        [
+            "dimension 1 of input 'ARGS[1]' is 4, but the model takes 6 (2*",
+            "since dimension 1 of input 'ARGS[2]' is 3 (",
+        ],
+    ),
+    (
         "laid_out",
         ones((2, 3, 2, 8), (2, 4)),
         ["dimension 2 of input 'ARGS[0]' is 2, but the model takes at least 3"],
@@ -168,6 +193,15 @@ def test_right_requests_between_wrong_ones(client: Client) -> None:
         a = torch.arange(float(n))
         assert torch.equal(answer["RESULT[0]"], torch.cat([a, a]) + torch.arange(2.0 * n))
         assert torch.equal(answer["RESULT[3]"], torch.arange(8.0).reshape(2, 4) + 1)
+
+
+@pytest.mark.parametrize(("rows", "half"), [(1, 1), (4, 9)])
+def test_widths(client: Client, rows: int, half: int) -> None:
+    x, even, odd = (torch.arange(float(rows * width)).reshape(rows, width) for width in (8, 2 * half, half))
+    answer = client.infer("fixed_widths", {"ARGS[0]": x, "ARGS[1]": even, "ARGS[2]": odd})
+    assert torch.allclose(answer["RESULT[0]"], torch.nn.functional.glu(x, 1))
+    assert torch.equal(answer["RESULT[1]"], even[:, :half])
+    assert torch.equal(answer["RESULT[2]"], odd + 1)
 
 
 @pytest.mark.parametrize("rows", [1, 3, 20])

@@ -12,7 +12,15 @@ from triton_pytorch.local_server.server import Server
 from triton_pytorch.tests.assets.archives import rewritten
 from triton_pytorch.tests.assets.configs import TYPES, sample, tensor_config
 from triton_pytorch.tests.assets.packages import answers_of, package_paths
-from triton_pytorch.tests.server.conftest import ROOT, Client, StartServer, write_model
+from triton_pytorch.tests.server.conftest import (
+    ROOT,
+    Client,
+    StartServer,
+    infer_at_once,
+    merging,
+    statistics,
+    write_model,
+)
 
 INPUTS, OUTPUTS = list(INPUT_PATHS), list(OUTPUT_PATHS)
 MIXED = (
@@ -50,7 +58,9 @@ def shuffled(names: list[str]) -> list[Any]:
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", "all_dtypes", "scalars", "divides", "weights_beside_the_library", *HUGGINGFACE])
+    packages = package_paths(
+        ["nested", "all_dtypes", "scalars", "divides", "scatters", "weights_beside_the_library", *HUGGINGFACE]
+    )
 
     def nested(name: str, inputs: list[str], outputs: list[str], **config: Any) -> Path:
         entries = shuffled(inputs), shuffled(outputs)
@@ -72,6 +82,10 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
         write_model(repository, name, packages["scalars"], [tensor_config("INPUT__0")], odd, parameters=parameters)
     numbers = [tensor_config(name, torch.int64, (2,)) for name in ("ARGS[0]", "ARGS[1]", "RESULT")]
     write_model(repository, "divides", packages["divides"], numbers[:2], numbers[2:])
+    index = tensor_config("ARGS[1]", torch.int64, (2,))
+    scattered = [tensor_config("ARGS[0]", dims=(4,)), index, tensor_config("ARGS[2]", dims=(2,))]
+    result = [tensor_config("RESULT", dims=(4,))]
+    write_model(repository, "scatters", packages["scatters"], scattered, result, **merging(4))
     # The stub sets no locale: names that are not ASCII need care.
     weights_io = [tensor_config("INPUT__0", dims=(64,))], [tensor_config("RESULT[0]", dims=(64,))]
     write_model(
@@ -159,6 +173,25 @@ def test_failure_without_the_place_in_the_code(client: Client) -> None:
     x = torch.tensor([7, -7])
     assert client.failure("divides", {"ARGS[0]": x, "ARGS[1]": x - 7}) == "model 'divides': ZeroDivisionError"
     assert client.infer("divides", {"ARGS[0]": x, "ARGS[1]": x})["RESULT"].tolist() == [1, 1]
+
+
+def test_errors_that_torch_drops(server: Server) -> None:
+    """One call of `execute` gets all requests; the one with an index out of range spoils no rows but its own."""
+    indices = torch.tensor([[[0, 1]], [[400, 1]], [[3, 2]], [[0, 0]]])
+    requests = [
+        {"ARGS[0]": torch.arange(4.0).reshape(1, 4), "ARGS[1]": index, "ARGS[2]": torch.tensor([[9.0, 5.0 + number]])}
+        for number, index in enumerate(indices)
+    ]
+    answers = infer_at_once(server, "scatters", requests)
+    assert statistics(server, "scatters", len(requests)).executions == 1
+    for number, (request, answer) in enumerate(zip(requests, answers, strict=True)):
+        assert isinstance(answer, dict), answer
+        if number != 1:
+            x, index, values = request.values()
+            assert torch.equal(answer["RESULT"], x.scatter_reduce(1, index, values, "amax"))
+    warnings = [line for line in server.log.splitlines() if "model 'scatters': " in line and "scatter_reduce" in line]
+    assert len(warnings) == 1
+    assert "requests are not merged" in warnings[0]
 
 
 def test_names_not_ascii(client: Client) -> None:

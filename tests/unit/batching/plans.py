@@ -16,7 +16,11 @@ from triton_pytorch.tests.assets.leaves import element, positional
 
 
 def planned(
-    *inputs: Any, leaf: Callable[[int], Leaf] = positional, batch_inputs: tuple[Any, ...] = (), max_batch_size: int = 8
+    *inputs: Any,
+    leaf: Callable[[int], Leaf] = positional,
+    batch_inputs: tuple[Any, ...] = (),
+    max_batch_size: int = 8,
+    unchecked_operators: tuple[str, ...] = (),
 ) -> Plan:
     """Bind inputs, whose leaves have a default where they are optional, and one output."""
     leaves = [leaf(index) for index in range(len(inputs) + len(batch_inputs))]
@@ -28,7 +32,8 @@ def planned(
     config = model_config(
         list(inputs), [tensor_config("OUTPUT__0")], max_batch_size=max_batch_size, batch_input=list(batch_inputs)
     )
-    return bind(read_config(json.dumps({"name": "m", **config})), Signature(tuple(leaves), (element(0),)))
+    signature = Signature(tuple(leaves), (element(0),), unchecked_operators=unchecked_operators)
+    return bind(read_config(json.dumps({"name": "m", **config})), signature)
 
 
 def a_request(*leaves: Any, requested: tuple[str, ...] = ("OUTPUT__0",)) -> ParsedRequest:

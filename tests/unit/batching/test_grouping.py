@@ -105,6 +105,14 @@ def test_groups_without_batching() -> None:
     assert grouped(grouping, of_shapes([(1, 3)], [(1, 3)])) == [[0], [1]]
 
 
+@pytest.mark.parametrize("first", [FIXED, DYNAMIC, RAGGED])
+def test_model_that_drops_errors(first: Any) -> None:
+    grouping = Grouping(planned(first, unchecked_operators=("scatter_reduce",)))
+    x = torch.zeros(1, *[3] * len(first["dims"]))
+    assert grouped(grouping, [a_request(x), a_request(x), a_request(x)]) == [[0], [1], [2]]
+    assert grouped(grouping, []) == []
+
+
 @pytest.mark.parametrize("first", [FIXED, DYNAMIC])
 def test_outputs_not_merged(first: Any) -> None:
     grouping = Grouping(planned(first))

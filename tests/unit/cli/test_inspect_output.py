@@ -40,6 +40,7 @@ def described(**fields: Any) -> PackageDescription:
         siblings=fields.pop("siblings", ("model",)),
         wrapper="",
         metadata="",
+        operators=fields.pop("operators", ()),
         library_size=fields.pop("library_size", 3 << 19),
         weights_size=fields.pop("weights_size", None),
         are_weights_listed=False,
@@ -106,6 +107,13 @@ OUTPUT__1  RESULT[1][probabilities]"""
     )
 
 
+def test_custom_operators() -> None:
+    fields = {**USUAL, "operators": ("myops::twice", "aten::_unique2", "myops::scale.two")}
+    sentence = "operators myops::twice, myops::scale.two: not torch's own, to be registered before it is loaded"
+    assert sentence in " ".join(text_of(**fields).split())
+    assert json_of(**fields)["operators"] == ["myops::twice", "myops::scale.two"]
+
+
 def test_usual_package_json() -> None:
     unknown = {"dtype": None, "data_type": None, "shape": None, "layout": None}
     assert json_of(**USUAL) == {
@@ -114,6 +122,7 @@ def test_usual_package_json() -> None:
         "summary": "an AOTInductor package",
         "model": "model",
         "models": ["model"],
+        "operators": [],
         "built_for": {"device": "cpu", "platform": "linux", "machine": None, "cpu_features": ["AVX2"]},
         "runs_here": True,
         "weights": {"place": "library", "count": 12, "bytes_beside": None, "bytes_of_library": 67633152},

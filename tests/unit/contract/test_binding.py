@@ -105,6 +105,23 @@ class TestPlan:
         assert broken(plan.request_rules, (65, 3), (65, 4)) == []
         assert len(broken(plan.request_rules, (0, 3), (0, 4))) > 0  # lower bounds stay
 
+    def test_operators_whose_errors_are_dropped(self) -> None:
+        signature = replace(SIGNATURE, unchecked_operators=("scatter_reduce", "index_put"))
+        plan = bind(config([MASK, X], [B]), signature)
+        assert not plan.merges
+        (warning,) = plan.warnings
+        assert warning == (
+            "the model calls scatter_reduce, index_put without looking at errors, so that an index out of range gives "
+            "wrong rows in place of one: requests are not merged, so that each can spoil its own only; check indices "
+            "before they are sent, or clamp them in the model"
+        )
+        assert bind(config([MASK, X], [B]), SIGNATURE).merges
+
+    def test_operators_whose_errors_are_dropped_without_batching(self) -> None:
+        signature = replace(with_inputs(positional(0, shape=())), unchecked_operators=("index_put",))
+        plan = bind(config([tensor_config("INPUT__0", dims=(1,))], [B], 0), signature)
+        assert (plan.merges, plan.warnings) == (False, ())
+
     def test_plan_of_unknown_leaves(self) -> None:
         silent = with_inputs(positional(0), keyword("mask", 1))
         plan = bind(config([MASK, tensor_config("INPUT__0", torch.int8, (1, 2))], [B]), silent)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.contract.sizes import Size, dynamic_size, parse_size, size_of
+from triton_pytorch.contract.sizes import Size, dynamic_size, parse_size, size_of, solved_size
 
 VALUES = {"s0": 3, "s1": 5, "s27": 2, "u0": 11, "arg0_1_1": 7}
 OPERATORS = {"+": operator.add, "-": operator.sub, "*": operator.mul}
@@ -139,3 +139,39 @@ def parsed(text: str) -> Size:
 def test_constant_and_symbols(size: Size, constant: int | None, symbols: set[str]) -> None:
     assert size.constant == constant
     assert size.symbols == symbols
+
+
+@pytest.mark.parametrize(
+    ("solution", "size"),
+    [
+        # as torch 2.13 writes them
+        ("(1.0/2.0)*known", "2*s0"),
+        ("(-1L) + known", "s0 + 1"),
+        ("(-1.0/2.0) + (1.0/2.0)*known", "2*s0 + 1"),
+        ("(1.0/3.0)*known", "3*s0"),
+        ("2L + known", "s0 - 2"),
+        ("known", "s0"),
+        # nothing that a size can be
+        ("2L*known", None),
+        ("5L - known", None),
+        ("known*known", None),
+        ("known*s1", None),
+        ("1.0/known", None),
+        ("known/0.0", None),
+        ("3L", None),
+        ("known +", None),
+        ("max(known, 2L)", None),
+        ("1e999*known", None),
+        ("(" * 2000 + "known" + ")" * 2000, None),
+    ],
+)
+def test_solved_size(solution: str, size: str | None) -> None:
+    solved = solved_size(solution, "known", "s0")
+    assert (None if solved is None else str(solved)) == size
+
+
+@given(st.integers(1, 50), st.integers(-50, 50), st.integers(0, 1000))
+def test_solved_size_gives_the_size_back(factor: int, offset: int, number: int) -> None:
+    solved = solved_size(f"({-offset}.0/{factor}.0) + (1.0/{factor}.0)*known", "known", "s0")
+    assert solved is not None
+    assert solved.value({"s0": number}) == factor * number + offset

@@ -37,6 +37,17 @@ def test_chosen_model(tmp_path: Path, names: tuple[str, ...], requested: str | N
     assert model.siblings == names
 
 
+def test_operators_beside_the_library(tmp_path: Path) -> None:
+    folder = "m/data/aotinductor/model"
+    with zipfile.ZipFile(tmp_path / "p", "w") as archive:
+        archive.writestr(f"{folder}/abc.wrapper.so", "")
+        archive.writestr(f"{folder}/abc.wrapper.json", '{"nodes": [{"node": {"target": "myops::twice"}}]}')
+        archive.writestr(f"{folder}/abc.wrapper_metadata.json", "{}")
+    with open_archive(tmp_path / "p") as opened:
+        assert read_model(opened, None).operators == ("myops::twice",)
+    assert read(tmp_path / "q", "model").operators == ()
+
+
 def test_archive_without_root_folder(tmp_path: Path) -> None:
     assert read(tmp_path / "p", "model", root="").directory == PurePosixPath("data/aotinductor/model")
 

@@ -53,6 +53,13 @@ def test_signature(path: Path) -> None:
     assert description.warnings == ()
 
 
+@pytest.mark.parametrize(("name", "operators"), [("scatter_reduce", ("scatter_reduce",)), ("plus_one", ())])
+def test_unchecked_operators(path: Path, name: str, operators: tuple[str, ...]) -> None:
+    with described(path, kept(name)) as description:
+        assert description.signature.unchecked_operators == operators
+        assert description.warnings == ()
+
+
 def test_unknown_fields_warning(path: Path) -> None:
     with described(path, kept("unused").replace("aoti_torch_dtype_float32();", "something_new();", 1)) as description:
         assert description.warnings == ("the package does not say the dtype of 'ARGS[0]': the config is trusted there",)

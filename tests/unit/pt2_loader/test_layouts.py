@@ -105,3 +105,8 @@ def test_fuzz_other_strides(shape: list[int], data: st.DataObject) -> None:
     changed[data.draw(st.integers(0, len(shape) - 1))] += data.draw(st.sampled_from([-1, 1, 1000]))
     with pytest.raises(NotDenseError):
         find_layout([*map(size_of, shape)], dict(enumerate(map(size_of, changed))))
+
+
+def test_strides_in_the_order_of_dimensions() -> None:
+    with pytest.raises(NotDenseError, match=r"^strides 8, 5, 2$"):
+        find_layout(sizes("2, 2, 2"), {2: size_of(2), 0: size_of(8), 1: size_of(5)})

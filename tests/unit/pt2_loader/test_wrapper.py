@@ -14,7 +14,9 @@ from triton_pytorch.pt2_loader.wrapper import (
     read_checked_inputs,
     read_counts,
     read_size_names,
+    read_solved_sizes,
     read_specs,
+    read_unchecked_operators,
 )
 
 KEPT = Path(__file__).resolve().parents[2] / "assets" / "wrappers"
@@ -314,3 +316,61 @@ class TestSizeNames:
             ("arg1_1", 0): "s44",
             ("arg1_1", 1): "s20",
         }
+
+
+class TestSolvedSizes:
+    def test_real_sources(self) -> None:
+        assert {key: str(size) for key, size in read_solved_sizes(kept("solved")).items()} == {
+            ("arg0_1", 1): "s69 + 1",
+            ("arg1_1", 1): "2*s44 + 1",
+            ("arg2_1", 1): "3*s83",
+        }
+        assert read_solved_sizes(kept("relations")) == {}
+
+    @pytest.mark.parametrize(
+        "solution", ["(1.0/2.0)*s17*arg1_1_size_1", "(2.0)*arg1_1_size_1", "-arg1_1_size_1", "arg1_1_size_1 +", "1L"]
+    )
+    def test_other_solutions(self, solution: str) -> None:
+        source = kept("solved").replace("(-1.0/2.0) + (1.0/2.0)*arg1_1_size_1", solution)
+        assert source != kept("solved")
+        assert read_solved_sizes(source).keys() == {("arg0_1", 1), ("arg2_1", 1)}
+
+
+class TestUncheckedOperators:
+    @pytest.mark.parametrize(
+        ("name", "operators"),
+        [("scatter_reduce", ("scatter_reduce",)), ("index_put", ("index_put",)), ("gaps", ()), ("linear", ())],
+    )
+    def test_real_sources(self, name: str, operators: tuple[str, ...]) -> None:
+        assert read_unchecked_operators(kept(name)) == operators
+
+    @pytest.mark.parametrize(
+        ("call", "operator"),
+        [
+            ("aoti_torch_cpu_scatter_src_out(buf0, buf0,1,arg1_1,arg2_1);", "scatter"),
+            ("aoti_torch_cpu_scatter_value_out(buf0, buf0,1,arg1_1,2.0);", "scatter"),
+            ('aoti_torch_cuda_scatter_reduce_out(buf0, buf0,1,arg1_1,arg2_1, "sum");', "scatter"),
+            ('aoti_torch_cpu_scatter_value_reduce_out(buf0, buf0,1,arg1_1,2.0, "sum");', "scatter"),
+            ('aoti_torch_cuda_scatter_reduce_two_out(buf0, buf0,1,arg1_1,arg2_1, "sum",1);', "scatter_reduce"),
+            ("aoti_torch_index_put_out(buf0, buf0, {arg1_1}, 1, arg2_1, 1);", "index_put"),
+            ("aoti_torch_cpu_searchsorted_Tensor(arg0_1, arg1_1, &buf0_handle);", "searchsorted_Tensor"),
+        ],
+    )
+    def test_names(self, call: str, operator: str) -> None:
+        assert read_unchecked_operators(f"    {call}\n        {call}\n") == (operator,)
+
+    @pytest.mark.parametrize(
+        "call",
+        [
+            "AOTI_TORCH_ERROR_CODE_CHECK(aoti_torch_cpu_scatter_reduce_two_out(buf0, buf0,1,arg1_1));",
+            "aoti_torch_clone(constant0, &output_handles[0]);",
+            "aoti_torch_clone_preserve_strides(arg0_1, &arg0_1_aligned);",
+            "aoti_torch_grad_mode_set_enabled(false);",
+            "aoti_torch_get_dtype(arg0_1, &arg0_1_dtype);",
+            "aoti_torch_int64_to_ivalue(0, &tmp_arg);",
+            "auto device = aoti_torch_device_type_cpu();",
+            "// aoti_torch_index_put_out(buf0, buf0);",
+        ],
+    )
+    def test_harmless_calls(self, call: str) -> None:
+        assert read_unchecked_operators(f"    {call}\n") == ()
