@@ -131,9 +131,9 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
         read = read_input_leaves(model.wrapper, call_spec.inputs, counts)
         inputs, outputs = read.leaves, _names_only(call_spec.outputs)
         errors = [*call_spec.faults, *_count_faults(call_spec, counts), *read.errors, *errors]
-        warnings = [f"the package does not say {listed(read.unknown)}: the config is trusted there"] * bool(
-            read.unknown
-        )
+        warnings = []
+        if read.unknown and not errors:
+            warnings = [f"the package does not say {listed(read.unknown)}: the config is trusted there"]
     return PackageDescription(
         archive=file.archive,
         device=device,

@@ -102,10 +102,11 @@ def test_two_models(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 def test_none_argument(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run(["inspect", str(package_path("none_argument"))]) == 2
-    captured = capsys.readouterr()
-    assert captured.out == ""
-    assert re.match(r"error: the package's call spec has 3 input leaves .* takes 2 tensors", captured.err)
+    document = inspect_json(capsys, package_path("none_argument"))
+    (fault,) = document["faults"]
+    assert re.match(r"the package's call spec has 3 input leaves .* takes 2 tensors", fault)
+    assert [leaf["path"] for leaf in document["inputs"]] == ["ARGS[0]", "ARGS[1]", "ARGS[2]"]
+    assert document["warnings"] == []
 
 
 def test_truncated_package(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

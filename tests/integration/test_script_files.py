@@ -485,7 +485,7 @@ class TestSections:
     def test_numbers(self, tmp_path: Path) -> None:
         archive = scripts.scripted(scripts.Resamples(), tmp_path / "m.pt")
         _, forward = described(archive).sections()
-        assert forward[1:5] == (
+        assert forward[1:6] == (
             Table(
                 ("argument", "type", "default"),
                 (
@@ -498,6 +498,7 @@ class TestSections:
                 ),
             ),
             Fact("returns", ("Tensor",)),
+            Fact("error", ()),
             Fact(
                 "inputs",
                 ("x (INPUT__0), sr (INPUT__1), gain (INPUT__2), flips (INPUT__3), extra (INPUT__4), share (INPUT__5)",),
