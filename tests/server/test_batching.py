@@ -62,22 +62,6 @@ class Batched:
     eager: Callable[..., Tensors]
 
 
-def strided() -> Batched:
-    weight = torch.arange(12.0).reshape(3, 4)
-    return Batched(
-        "strided_outputs",
-        [tensor_config("INPUT__0", dims=(-1, 3)), tensor_config("INPUT__1", dims=(4,))],
-        [tensor_config(f"OUTPUT__{i}", dims=dims) for i, dims in enumerate([(3, -1), (3, 4), (2,), (3,)])],
-        lambda rows, number: (values(rows, 5, 3, number=number), values(rows, 4, number=number, kind=1)),
-        lambda x, y: (
-            (x + 1).transpose(1, 2),
-            (y + 1).unsqueeze(1).expand(-1, 3, -1),
-            y[:, ::2],
-            (weight @ y.t()).t(),
-        ),
-    )
-
-
 BATCHED = {
     "reshaped": Batched(
         "reshaped",
@@ -110,21 +94,6 @@ BATCHED = {
         ),
         lambda temperature, labels, x: (x.gather(1, labels) / temperature,),
     ),
-    "strided_outputs": strided(),
-    "aliases": Batched(
-        "aliases",
-        [tensor_config("INPUT__0", dims=(4,)), tensor_config("INPUT__1", dims=(-1, 3))],
-        [tensor_config(f"OUTPUT__{i}", dims=(2 if i == 1 else 4,)) for i in range(4)],
-        lambda rows, number: (values(rows, 4, number=number), values(rows, 2, 3, number=number)),
-        lambda x, unused: (x, x[:, :2], x + 1, x + 1),
-    ),
-    "first_rows": Batched(  # takes 16 rows in a call
-        "first_rows",
-        [tensor_config("INPUT__0", dims=(2,))],
-        [tensor_config("OUTPUT__0", dims=(2,))],
-        lambda rows, number: (values(rows, 2, number=number),),
-        lambda x: (x + torch.tensor([1.0, 2.0]),),
-    ),
     "writes_to_its_input": Batched(
         "counting",
         [tensor_config("INPUT__0", dims=(2,)), tensor_config("INPUT__1", dims=(2,))],
@@ -138,7 +107,7 @@ BATCHED = {
 @pytest.fixture(scope="module")
 def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) -> Server:
     repository = tmp_path_factory.mktemp("models")
-    packages = package_paths(["nested", *(batched.package for batched in BATCHED.values())])
+    packages = package_paths(["nested", "first_rows", *(batched.package for batched in BATCHED.values())])
     for name, config in NESTED.items():
         dims = (3,) if config["max_batch_size"] else (-1, 3)
         entries = [[tensor_config(path, dims=dims) for path in paths] for paths in (INPUT_PATHS, OUTPUT_PATHS)]
@@ -146,6 +115,8 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     for name, batched in BATCHED.items():
         package = packages[batched.package]
         write_model(repository, name, package, batched.inputs, batched.outputs, **merging(sum(ROWS)))
+    vector = [[tensor_config(name, dims=(2,))] for name in ("INPUT__0", "OUTPUT__0")]
+    write_model(repository, "first_rows", packages["first_rows"], *vector, **merging(32))
     return start_server(repository)
 
 
@@ -211,12 +182,13 @@ def test_merged_rows(server: Server, name: str) -> None:
 
 def test_more_rows_than_the_model_takes(server: Server) -> None:
     """The package reads a table of 16 rows: merged requests share calls of 16 rows at most, and large ones are cut."""
-    x, y = (torch.arange(2.0 * rows).reshape(rows, 2) for rows in (31, 1))
-    for answer, sent in zip(
-        infer_at_once(server, "first_rows", [{"INPUT__0": x}, {"INPUT__0": y}]), (x, y), strict=True
-    ):
-        assert differences(answer, {"OUTPUT__0": sent + torch.tensor([1.0, 2.0])}) == []
-    line = "no call is of more than 16 rows, below max_batch_size: 32, since the model takes at most 16 in dimension 0"
+    sent = [values(rows, 2, number=number) for number, rows in enumerate((3, 17, 10, 2))]
+    answers = infer_at_once(server, "first_rows", [{"INPUT__0": x} for x in sent])
+    expected = [{"OUTPUT__0": x + torch.tensor([1.0, 2.0])} for x in sent]
+    assert [differences(*pair) for pair in zip(answers, expected, strict=True)] == [[]] * len(sent)
+    counted = statistics(server, "first_rows", len(sent))
+    assert (counted.rows, counted.executions) == (32, 1)
+    line = "no call is of more than 16 rows, below max_batch_size: 128, since the model takes at most 16 in dimension 0"
     assert server.log.count(line) == 1
 
 

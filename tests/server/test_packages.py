@@ -78,8 +78,8 @@ def server(start_server: StartServer, tmp_path_factory: pytest.TempPathFactory) 
     ]
     write_model(repository, "all_dtypes", packages["all_dtypes"], *dtypes, max_batch_size=8)
     odd = [tensor_config(f"RESULT[{i}]", dims=(-1, -1) if i == 2 else (-1,)) for i in range(4)]
-    for name, parameters in (("scalars", {}), ("with_empty", {"ALLOW_EMPTY_INPUTS": "true"})):
-        write_model(repository, name, packages["scalars"], [tensor_config("INPUT__0")], odd, parameters=parameters)
+    allowed = {"ALLOW_EMPTY_INPUTS": "true"}
+    write_model(repository, "with_empty", packages["scalars"], [tensor_config("INPUT__0")], odd, parameters=allowed)
     numbers = [tensor_config(name, torch.int64, (2,)) for name in ("ARGS[0]", "ARGS[1]", "RESULT")]
     write_model(repository, "divides", packages["divides"], numbers[:2], numbers[2:])
     index = tensor_config("ARGS[1]", torch.int64, (2,))
@@ -158,15 +158,6 @@ def test_scalar_empty_and_strided_results(client: Client, length: int) -> None:
     assert answer["RESULT[1]"].shape == (0,)
     assert torch.equal(answer["RESULT[2]"], (x + 1).reshape(-1, 1).expand(-1, 3))
     assert torch.equal(answer["RESULT[3]"], x)
-
-
-def test_empty_input_without_the_parameter(client: Client) -> None:
-    message = client.failure("scalars", {"INPUT__0": torch.ones(0)})
-    assert message == (
-        "model 'scalars': dimension 0 of input 'INPUT__0' is 0, but the model takes 1 to 1000: set the parameter "
-        "ALLOW_EMPTY_INPUTS if it is made for empty ones"
-    )
-    assert client.infer("scalars", {"INPUT__0": torch.ones(1)})["RESULT[0]"].tolist() == [1.0]
 
 
 def test_failure_without_the_place_in_the_code(client: Client) -> None:
