@@ -17,6 +17,11 @@ from triton_pytorch.local_server.config_text import Field, find_field, read_conf
         ('a_backend: "x"\nbackends: "x"', None),
         ('backend: "open', None),
         ("backend: 1", None),
+        ('backend: "py" # in two parts\n  "thon"', Field("python", 1)),
+        ('name: "a#b" backend: "python"', Field("python", 1)),
+        ("parameters { key: 'k' value { string_value: 'backend: \"x\"' } }", None),
+        ('input [ { backend: "x" } ]\r\noptimization < backend: "y" >\r\nbackend: "z"', Field("z", 3)),
+        ('} backend: "python"', Field("python", 1)),
     ],
 )
 def test_find_field(text: str, found: Field | None) -> None:
