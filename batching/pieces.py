@@ -8,6 +8,7 @@ import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.batching.row_rule import OutputError, OutputFault, rows_text
+from triton_pytorch.torch_runtime.tensors import as_response_output
 
 
 def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
@@ -25,7 +26,7 @@ def _piece(request: ParsedRequest, start: int, end: int) -> ParsedRequest:
 
 
 def join(output: str, parts: Sequence[Any], rows: int) -> Any:
-    """Return one output of a request of so many rows, put together from its pieces: a tensor or a list of strings.
+    """Return one output of a request of so many rows, contiguous or a list of strings, put together from its pieces.
 
     Raises:
         OutputError: the pieces differ in more than their rows, so that they are not parts of one tensor.
@@ -41,4 +42,4 @@ def join(output: str, parts: Sequence[Any], rows: int) -> Any:
                 f"at most {rows_text(first[0])}"
             )
             raise OutputError([OutputFault(output, text)])
-    return torch.cat(list(parts))
+    return as_response_output(torch.cat(list(parts)))

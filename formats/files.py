@@ -6,6 +6,7 @@ content of model.pt decides: weights belong to model.py, all else is the model.
 """
 
 import errno
+import os
 import stat
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +32,8 @@ _KINDS = {
     stat.S_IFCHR: "a device",
     stat.S_IFBLK: "a device",
 }
-_LEADS_NOWHERE = (errno.ENOENT, errno.ENOTDIR, errno.ELOOP)
+_NOT_THERE = (errno.ENOENT, errno.ENOTDIR, errno.ENAMETOOLONG)
+_LEADS_NOWHERE = (*_NOT_THERE, errno.ELOOP)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +66,7 @@ def find(instance: Instance) -> FoundFile:
         name = _chosen(directory, search.names)
         if name is None:
             raise ArtifactMissingError(_missing(search, directory))
-        return FoundFile(_checked(directory, name), _notes(directory, name, search.names))
+        return FoundFile(_checked(directory / file_system_name(name)), _notes(directory, name, search.names))
     except OSError as error:
         raise ArtifactError(f"'{directory}' cannot be read: {error.strerror}") from error
 
@@ -77,17 +79,17 @@ def find_for_inspection(path: Path) -> Path:
         ArtifactError: the file that decides between two cannot be read.
         OSError: a directory cannot be read.
     """
-    if not path.is_dir():
+    if not os.path.isdir(path):  # noqa: PTH112 - Path.is_dir raises on a name that is too long
         if not _is_there(path):
             raise ArtifactMissingError(f"'{path}' does not exist{did_you_mean(path.name, _present(path.parent))}")
-        return _checked(path.parent, path.name)
+        return _checked(path)
     versions = [entry for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal()]
     # Triton serves the highest version unless it is told otherwise.
     directory = max(versions, key=lambda version: int(version.name), default=path)
     name = _chosen(directory, _USUAL_NAMES)
     if name is None:
         raise ArtifactMissingError(_missing(_Search(_USUAL_NAMES, remedy="give a file instead"), directory))
-    return _checked(directory, name)
+    return _checked(directory / name)
 
 
 def _search(config: ModelConfig) -> _Search:
@@ -115,15 +117,14 @@ def _chosen(directory: Path, names: Sequence[str]) -> str | None:
     name = next((name for name in names if _is_there(directory / file_system_name(name))), None)
     alternatives = {_SOURCE, _SCRIPT_OR_WEIGHTS}
     if name in alternatives and alternatives.issubset(names) and _is_there(directory / _SCRIPT_OR_WEIGHTS):
-        with open_model_file(_checked(directory, _SCRIPT_OR_WEIGHTS)) as file:
+        with open_model_file(_checked(directory / _SCRIPT_OR_WEIGHTS)) as file:
             are_weights = identify(file).is_weights_of_source
         return _SOURCE if are_weights and _is_there(directory / _SOURCE) else _SCRIPT_OR_WEIGHTS
     return name
 
 
-def _checked(directory: Path, name: str) -> Path:
+def _checked(path: Path) -> Path:
     """Return the path of a file; raises ArtifactMissingError where there is something else of that name."""
-    path = directory / file_system_name(name)
     try:
         kind = _KINDS.get(stat.S_IFMT(path.stat().st_mode))
     except OSError as error:
@@ -138,7 +139,9 @@ def _checked(directory: Path, name: str) -> Path:
 def _is_there(path: Path) -> bool:
     try:
         path.lstat()
-    except (FileNotFoundError, NotADirectoryError):
+    except OSError as error:
+        if error.errno not in _NOT_THERE:
+            raise
         return False
     return True
 

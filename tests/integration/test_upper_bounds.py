@@ -69,6 +69,18 @@ def test_pieces_of_a_model_that_keeps_its_memory() -> None:
     assert answers[1]["OUTPUT__0"].equal(rows(1, 50))
 
 
+def test_pieces_without_elements() -> None:
+    served = function_loop(
+        lambda x: [x.new_empty(x.shape[0], 0, 3)],
+        [X],
+        [tensor_config("OUTPUT__0", dims=(-1, 3))],
+        leaf=at_most(MOST, "s1"),
+        max_batch_size=32,
+    )
+    (answer,) = served.execute(served.request(rows(9)))
+    assert answer["OUTPUT__0"].shape == (9, 0, 3)
+
+
 def test_piece_that_fails() -> None:
     def function(x: torch.Tensor) -> list[torch.Tensor]:
         if x.min() < 0:

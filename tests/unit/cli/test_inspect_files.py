@@ -1,6 +1,7 @@
 """What `inspect` says of files of all kinds and of directories, and how it refuses."""
 
 import json
+import os
 import zipfile
 from pathlib import Path
 
@@ -43,6 +44,20 @@ def refused(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
     assert captured.err.count("\n") == 1
     assert captured.err.startswith("error: ")
     return captured.err.removeprefix("error: ").rstrip("\n")
+
+
+def test_file_name_that_is_not_utf8(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / os.fsdecode(b"m\xff.pt2")
+    path.write_bytes(b"GGUF")
+    assert "m\\udcff.pt2 is a GGUF file" in printed(capsys, path)
+    path.unlink()
+    path.symlink_to("x" * 300)
+    assert refused(capsys, path).startswith(f"'{tmp_path}/m\\udcff.pt2' is a broken link to 'xxx")
+
+
+def test_file_name_that_is_too_long(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / ("x" * 300)
+    assert refused(capsys, path) == f"'{path}' does not exist"
 
 
 @pytest.mark.parametrize(
