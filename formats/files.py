@@ -83,7 +83,7 @@ def find_for_inspection(path: Path) -> Path:
         if not _is_there(path):
             raise ArtifactMissingError(f"'{path}' does not exist{did_you_mean(path.name, _present(path.parent))}")
         return _checked(path)
-    versions = [entry for entry in path.iterdir() if entry.is_dir() and entry.name.isdecimal()]
+    versions = [entry for entry in path.iterdir() if entry.name.isdecimal() and entry.is_dir()]
     # Triton serves the highest version unless it is told otherwise.
     directory = max(versions, key=lambda version: int(version.name), default=path)
     name = _chosen(directory, _USUAL_NAMES)
