@@ -32,7 +32,7 @@ def core_refusals(log: str, repositories: Sequence[Path]) -> dict[str, str]:
         elif refused := _REFUSED.search(text):
             name, reason = refused.groups()
             if reason.startswith(_NOT_PARSED):  # core says the rest of it in the line before
-                found[name] = f"{_place(reason.removeprefix(_NOT_PARSED), line)}: {syntax}{_meant_field(syntax)}"
+                found[name] = _unparsed(Path(reason.removeprefix(_NOT_PARSED)), line, syntax)
             else:
                 found[name] = _explained(reason, _config(name, repositories))
     return found
@@ -45,8 +45,14 @@ def _config(name: str, repositories: Sequence[Path]) -> Path:
     return next(present, directories[0] if directories else Path(name)) / "config.pbtxt"
 
 
-def _place(config: Path | str, line: int | None) -> str:
+def _place(config: Path, line: int | None) -> str:
     return f"line {line} of {config}" if line is not None else str(config)
+
+
+def _unparsed(config: Path, line: int, syntax: str) -> str:
+    if read_config_text(config).startswith("\ufeff"):  # as some editors write it; core names the bytes of it one by one
+        return f"{config}: it begins with a byte order mark: save it as UTF-8 without one"
+    return f"{_place(config, line)}: {syntax}{_meant_field(syntax)}"
 
 
 def _meant_field(syntax: str) -> str:
@@ -85,6 +91,8 @@ def _platform(reason: str, config: Path, platform: str) -> str:
 
 
 def _no_backend(_: str, config: Path) -> str:
+    if not config.exists():
+        return f'{config} does not exist: write it, with backend: "pytorch_python"'
     return f'{config}: it names no backend: add backend: "pytorch_python"'
 
 

@@ -84,6 +84,20 @@ def test_no_backend(tmp_path: Path) -> None:
     assert said == 'DIR/m/config.pbtxt: it names no backend: add backend: "pytorch_python"'
 
 
+def test_no_config(tmp_path: Path) -> None:
+    assert core_refusals(f"{POLL} 'm': {NO_BACKEND}\"", [tmp_path]) == {
+        "m": f'{tmp_path}/m/config.pbtxt does not exist: write it, with backend: "pytorch_python"'
+    }
+
+
+def test_byte_order_mark(tmp_path: Path) -> None:
+    poll = f"{POLL} 'm': failed to read text proto from DIR/m/config.pbtxt\""
+    said = f"{PROTOBUF}: 1:1: Expected identifier, got: \ufffd.\n{poll}"
+    assert refused(tmp_path, said, '\ufeffbackend: "pytorch"') == (
+        "DIR/m/config.pbtxt: it begins with a byte order mark: save it as UTF-8 without one"
+    )
+
+
 @pytest.mark.parametrize("quote", ['"', ""])  # older cores do not quote their messages
 def test_no_version(tmp_path: Path, quote: str) -> None:
     reason = "at least one version must be available under the version policy of model 'm'"
