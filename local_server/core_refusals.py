@@ -104,6 +104,8 @@ def _platform(reason: str, config: Path, platform: str) -> str:
 
 
 def _no_backend(_: str, config: Path) -> str:
+    if not config.exists():
+        return f'{config} does not exist: write it, with backend: "pytorch_python", and with inputs and outputs'
     return f'{config}: it names no backend: add backend: "pytorch_python"'
 
 

@@ -88,6 +88,13 @@ def test_no_backend(tmp_path: Path) -> None:
     assert said == 'DIR/m/config.pbtxt: it names no backend: add backend: "pytorch_python"'
 
 
+def test_no_config(tmp_path: Path) -> None:
+    assert core_refusals(f"{POLL} 'm': {NO_BACKEND}\"", [tmp_path]) == {
+        "m": f'{tmp_path}/m/config.pbtxt does not exist: write it, with backend: "pytorch_python", and with inputs and '
+        "outputs"
+    }
+
+
 @pytest.mark.parametrize("quote", ['"', ""])  # older cores do not quote their messages
 def test_no_version(tmp_path: Path, quote: str) -> None:
     reason = "at least one version must be available under the version policy of model 'm'"
