@@ -41,4 +41,6 @@ Section = tuple[Fact | Table | Line, ...]
 
 def bytes_text(count: int) -> str:
     """Print a number of bytes."""
+    if count < 1 << 10:
+        return f"{count} bytes"
     return f"{count / (1 << 20):.1f} MiB" if count >= 1 << 20 else f"{count / (1 << 10):.1f} KiB"

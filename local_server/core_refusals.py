@@ -5,12 +5,15 @@ without a reason, or not at all, so that only the log says why:
 
     [libprotobuf ERROR .../text_format.cc:337] Error parsing text-format inference.ModelConfig: LINE:COLUMN: REASON.
     E1201 ... model_repository_manager.cc:1460] "Poll failed for model directory 'NAME': REASON"
+
+What core refuses a moment later, before it starts the backend, is in the index with its reason, but without a remedy.
 """
 
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from triton_pytorch.local_server.backend_directory import PYTORCH_NAMES
 from triton_pytorch.local_server.config_text import find_field, read_config_text
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
@@ -18,7 +21,11 @@ _SYNTAX = re.compile(r"Error parsing text-format inference\.ModelConfig: (\d+):\
 _REFUSED = re.compile(
     r"""(?:Poll failed for model directory|failed to load model|failed to poll model) '([^']+)': (.*?)\.?"?$"""
 )
+_INVALID = "Invalid argument: "
 _NOT_PARSED = "failed to read text proto from "
+_UNKNOWN_FIELD = re.compile(r'Message type "([\w.]+)" has no field named "(\w+)"')
+_UNKNOWN_VALUE = re.compile(r'Unknown enumeration value of "(\w+)" for field "(\w+)"')
+_NUMBER_IN_A_ROW = "dims: [ 1 ] and reshape: { shape: [ ] } where the model has one number in each row"
 _PLATFORMS = ("torch_aoti", "pytorch_libtorch", "libtorch")
 
 
@@ -38,6 +45,11 @@ def core_refusals(log: str, repositories: Sequence[Path]) -> dict[str, str]:
     return found
 
 
+def with_remedy(name: str, reason: str, repositories: Sequence[Path]) -> str:
+    """Return the reason that the repository index has for a model, with what to change where core itself gave it."""
+    return _match(reason.removeprefix(_INVALID), _config(name, repositories)) or reason
+
+
 def _config(name: str, repositories: Sequence[Path]) -> Path:
     """Return where the config of a model is, or would be."""
     directories = [repository / name for repository in repositories]
@@ -52,28 +64,35 @@ def _place(config: Path, line: int | None) -> str:
 def _unparsed(config: Path, line: int, syntax: str) -> str:
     if read_config_text(config).startswith("\ufeff"):  # as some editors write it; core names the bytes of it one by one
         return f"{config}: it begins with a byte order mark: save it as UTF-8 without one"
-    return f"{_place(config, line)}: {syntax}{_meant_field(syntax)}"
+    return f"{_place(config, line)}: {syntax}{_meant(syntax)}"
 
 
-def _meant_field(syntax: str) -> str:
-    unknown = re.match(r'Message type "([\w.]+)" has no field named "(\w+)"', syntax)
-    if unknown is None:
-        return ""
-    message, name = unknown.groups()
+def _meant(syntax: str) -> str:
+    """Return the field or the value that was meant where the config has one that there is not."""
     try:
         from tritonclient.grpc import model_config_pb2
-
-        fields = model_config_pb2.DESCRIPTOR.pool.FindMessageTypeByName(message).fields_by_name
-    except (ImportError, KeyError):  # not installed, or older than the server
+    except ImportError:
         return ""
-    return did_you_mean(name, fields)
+    if value := _UNKNOWN_VALUE.match(syntax):
+        return did_you_mean(value[1], model_config_pb2.DataType.keys()) if value[2] == "data_type" else ""
+    if field := _UNKNOWN_FIELD.match(syntax):
+        message, name = field.groups()
+        try:
+            return did_you_mean(name, model_config_pb2.DESCRIPTOR.pool.FindMessageTypeByName(message).fields_by_name)
+        except KeyError:  # older than the server
+            return ""
+    return ""
 
 
 def _explained(reason: str, config: Path) -> str:
+    return _match(reason, config) or f"{config}: {reason}"
+
+
+def _match(reason: str, config: Path) -> str | None:
     for pattern, explain in _EXPLANATIONS:
         if found := pattern.search(reason):
             return explain(reason, config, *found.groups())
-    return f"{config}: {reason}"
+    return None
 
 
 def _platform(reason: str, config: Path, platform: str) -> str:
@@ -92,7 +111,7 @@ def _platform(reason: str, config: Path, platform: str) -> str:
 
 def _no_backend(_: str, config: Path) -> str:
     if not config.exists():
-        return f'{config} does not exist: write it, with backend: "pytorch_python"'
+        return f'{config} does not exist: write it, with backend: "pytorch_python", and with inputs and outputs'
     return f'{config}: it names no backend: add backend: "pytorch_python"'
 
 
@@ -105,6 +124,21 @@ def _no_version(reason: str, config: Path) -> str:
     return f"{reason}: put the model's file into a directory with a number, such as {config.parent / '1'}"
 
 
+def _unknown_backend(_: str, config: Path, backend: str) -> str:
+    written = find_field(read_config_text(config), "backend")
+    place = _place(config, written.line if written is not None else None)
+    names = listed([f'"{name}"' for name in PYTORCH_NAMES])
+    return f"{place}: Triton finds no backend '{backend}': this one has the names {names}"
+
+
+def _no_dims(reason: str, config: Path) -> str:
+    return f"{config}: {reason}: Triton has no empty dims, so declare its sizes, {_NUMBER_IN_A_ROW}"
+
+
+def _other_size(reason: str, config: Path) -> str:
+    return f"{config}: {reason}: both must hold as many elements, {_NUMBER_IN_A_ROW}"
+
+
 # What core says, and what makes a sentence of it: given the reason, the path of the config, and the pattern's groups.
 _EXPLANATIONS: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"unexpected platform type '(.*?)'"), _platform),
@@ -112,4 +146,7 @@ _EXPLANATIONS: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
     (re.compile(r"Could not determine backend"), _no_backend),
     (re.compile(r"directory name must equal model name"), _other_name),
     (re.compile(r"at least one version must be available"), _no_version),
+    (re.compile(r"unable to find backend library for backend '(.*?)'"), _unknown_backend),
+    (re.compile(r"must specify 'dims'"), _no_dims),
+    (re.compile(r"has different size for dims and reshape"), _other_size),
 )

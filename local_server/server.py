@@ -17,7 +17,7 @@ from types import TracebackType
 from typing import BinaryIO
 
 from triton_pytorch.local_server.backend_directory import assemble_backends
-from triton_pytorch.local_server.core_refusals import core_refusals
+from triton_pytorch.local_server.core_refusals import core_refusals, with_remedy
 from triton_pytorch.local_server.endpoints import Endpoint, accepts_connections, free_endpoints
 from triton_pytorch.local_server.environment import (
     make_private_directory,
@@ -155,7 +155,11 @@ class Server:
         ready = dict.fromkeys(model["name"] for model in index if model.get("state") == "READY")
         stateless = [model["name"] for model in index if "state" not in model and self._loads_all]
         unready = [model for model in index if model.get("state") != "READY"]
-        reasons = {model["name"]: model["reason"].splitlines()[0] for model in unready if model.get("reason")}
+        reasons = {
+            model["name"]: with_remedy(model["name"], model["reason"].splitlines()[0], self._repositories)
+            for model in unready
+            if model.get("reason")
+        }
         refused = {
             **dict.fromkeys(stateless, "Triton refused it while it read the repository; the server's log says why"),
             **core_refusals(self.log, self._repositories),

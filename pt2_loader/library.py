@@ -95,7 +95,7 @@ def _check_operators(archive: Archive, operators: Sequence[str]) -> None:
         raise ArtifactError(
             f"'{archive.path}' calls {listed(custom)}, not registered in this process: the Python package or shared "
             f"library that defines the operators of {listed(list(namespaces))} brings them, but this version of the "
-            "backend loads none: build it without them"
+            "backend loads none: import it in a model.py of your own (docs/packages.md), or build without them"
         )
     if missing:
         raise ArtifactError(

@@ -36,6 +36,7 @@ def _facts(description: "PackageDescription") -> Section:
         _runs_here(description),
         _weights(description),
         _operators(model.operators),
+        _dropped_errors(description.unchecked_operators),
         Fact("model", (model.name + others,), "model", model.name),
         Fact(key="models", value=model.siblings),
         Fact("error", description.errors, "faults", (*description.errors, *description.host_errors)),
@@ -94,8 +95,17 @@ def _weights(description: "PackageDescription") -> Fact:
 def _operators(called: Sequence[str]) -> Fact:
     """Name the operators that have to be registered before the model is loaded."""
     operators = custom_operators(called)
-    texts = (f"{listed(operators)}: not torch's own, to be registered before it is loaded",) if operators else ()
+    texts = (
+        (f"{listed(operators)}: not torch's own, to be registered before it is loaded (docs/packages.md)",)
+        if operators
+        else ()
+    )
     return Fact("operators", texts, "operators", operators)
+
+
+def _dropped_errors(operators: Sequence[str]) -> Fact:
+    texts = (f"errors of {listed(operators)}, so that requests are not merged",) if operators else ()
+    return Fact("drops", texts, "unchecked_operators", operators)
 
 
 def _inputs(leaves: Sequence[Leaf] | None) -> Table | Line:

@@ -171,7 +171,7 @@ def test_torchscript(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None
     assert (twice["name"], twice["result"], twice["outputs"]) == ("twice", "Tensor", ["RESULT (OUTPUT__0)"])
 
     text = inspect(capsys, path)
-    assert "weights    1 of 0.0 KiB in parameters\n" in text
+    assert "weights    1 of 4 bytes in parameters\n" in text
     assert "bias      Optional[Tensor]  None" in text
     assert "inputs     x (INPUT__0), y (INPUT__1), bias (INPUT__2), power (INPUT__3)" in text
     assert "declare    power as TYPE_INT64 or another integer type, dims: [ 1 ]" in text

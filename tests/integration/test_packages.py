@@ -473,7 +473,9 @@ class TestCustomOperators:
                 (
                     "calls other_operators::twice, other_operators::shifted.by, not registered in this process: the "
                     "Python package or shared library that defines the operators of 'other_operators' brings them, "
-                    "but this version of the backend loads none: build it without them"
+                    "but this version of the backend loads none: "
+                    "import it in a model.py of your own (docs/packages.md), or "
+                    "build without them"
                 ),
             ),
             (

@@ -99,7 +99,7 @@ def test_load_errors(server: Server, client: Client) -> None:
     assert first_lines["custom_operators"].endswith(
         "model.pt2' calls test_operators::twice, test_operators::shifted.by, not registered in this process: the "
         "Python package or shared library that defines the operators of 'test_operators' brings them, but this version "
-        "of the backend loads none: build it without them"
+        "of the backend loads none: import it in a model.py of your own (docs/packages.md), or build without them"
     )
     missing = r"no modèle\.pt2 \(named by default_model_filename\) in '.*/1': it holds Größe\.txt"
     assert re.search(missing, first_lines["no_such_file"])

@@ -38,7 +38,7 @@ def described(**fields: Any) -> PackageDescription:
         name=fields.pop("name", "model"),
         directory=PurePosixPath("m/data/aotinductor/model"),
         siblings=fields.pop("siblings", ("model",)),
-        wrapper="",
+        wrapper=fields.pop("wrapper", ""),
         metadata="",
         operators=fields.pop("operators", ()),
         library_size=fields.pop("library_size", 3 << 19),
@@ -109,9 +109,15 @@ OUTPUT__1  RESULT[1][probabilities]"""
 
 def test_custom_operators() -> None:
     fields = {**USUAL, "operators": ("myops::twice", "aten::_unique2", "myops::scale.two")}
-    sentence = "operators myops::twice, myops::scale.two: not torch's own, to be registered before it is loaded"
+    sentence = "operators myops::twice, myops::scale.two: not torch's own, to be registered before it is loaded (docs/"
     assert sentence in " ".join(text_of(**fields).split())
     assert json_of(**fields)["operators"] == ["myops::twice", "myops::scale.two"]
+
+
+def test_operators_whose_errors_are_dropped() -> None:
+    fields = {**USUAL, "wrapper": "    aoti_torch_index_put_out(buf0, buf0, {arg1_1}, 1, arg2_1, 1);\n"}
+    assert "drops      errors of index_put, so that requests are not merged\n" in text_of(**fields)
+    assert json_of(**fields)["unchecked_operators"] == ["index_put"]
 
 
 def test_usual_package_json() -> None:
@@ -123,6 +129,7 @@ def test_usual_package_json() -> None:
         "model": "model",
         "models": ["model"],
         "operators": [],
+        "unchecked_operators": [],
         "built_for": {"device": "cpu", "platform": "linux", "machine": None, "cpu_features": ["AVX2"]},
         "runs_here": True,
         "weights": {"place": "library", "count": 12, "bytes_beside": None, "bytes_of_library": 67633152},

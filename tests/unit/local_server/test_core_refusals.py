@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from triton_pytorch.local_server.core_refusals import core_refusals
+from triton_pytorch.local_server.core_refusals import core_refusals, with_remedy
 
 PROTOBUF = (
     "[libprotobuf ERROR /tmp/src/google/protobuf/text_format.cc:337] Error parsing text-format inference.ModelConfig"
@@ -25,6 +25,7 @@ def refused(repository: Path, said: str, config: str = "") -> str:
     return sentence.replace(str(repository), "DIR")
 
 
+VALUE = 'Unknown enumeration value of "{}" for field "{}"'
 FIELD = 'Message type "inference.{}" has no field named "{}"'
 
 
@@ -34,6 +35,9 @@ FIELD = 'Message type "inference.{}" has no field named "{}"'
         ("2:19", FIELD.format("ModelConfig", "default_model_name"), "; did you mean 'default_model_filename'?"),
         ("7:3", FIELD.format("ModelInput", "shape"), "; did you mean 'reshape'?"),
         ("7:3", FIELD.format("OfALaterServer", "shape"), ""),
+        ("4:9", VALUE.format("TYPE_FLOAT32", "data_type"), "; did you mean 'TYPE_FP32'?"),
+        ("4:9", VALUE.format("INT64", "data_type"), "; did you mean 'TYPE_INT64'?"),
+        ("4:9", VALUE.format("GPU", "kind"), ""),
         ("1:18", "String literals cannot cross line boundaries", ""),
     ],
 )
@@ -86,7 +90,8 @@ def test_no_backend(tmp_path: Path) -> None:
 
 def test_no_config(tmp_path: Path) -> None:
     assert core_refusals(f"{POLL} 'm': {NO_BACKEND}\"", [tmp_path]) == {
-        "m": f'{tmp_path}/m/config.pbtxt does not exist: write it, with backend: "pytorch_python"'
+        "m": f'{tmp_path}/m/config.pbtxt does not exist: write it, with backend: "pytorch_python", and with inputs and '
+        "outputs"
     }
 
 
@@ -105,6 +110,36 @@ def test_no_version(tmp_path: Path, quote: str) -> None:
     assert refused(tmp_path, said) == (
         f"{reason}: put the model's file into a directory with a number, such as DIR/m/1"
     )
+
+
+NUMBER_IN_A_ROW = "dims: [ 1 ] and reshape: { shape: [ ] } where the model has one number in each row"
+
+
+@pytest.mark.parametrize(
+    ("reason", "remedy"),
+    [
+        ("model input 'y' must specify 'dims' for m", "Triton has no empty dims, so declare its sizes"),
+        ("model output 'y' has different size for dims and reshape for m", "both must hold as many elements"),
+    ],
+)
+def test_refused_dims(tmp_path: Path, reason: str, remedy: str) -> None:
+    said = with_remedy("m", f"Invalid argument: {reason}", [tmp_path])
+    assert said == f"{tmp_path}/m/config.pbtxt: {reason}: {remedy}, {NUMBER_IN_A_ROW}"
+
+
+def test_unknown_backend(tmp_path: Path) -> None:
+    (tmp_path / "m").mkdir()
+    (tmp_path / "m" / "config.pbtxt").write_text('\nbackend: "pytorch_pyhton"', encoding="utf-8")
+    reason = "unable to find backend library for backend 'pytorch_pyhton', try specifying runtime on the model"
+    assert with_remedy("m", f"Invalid argument: {reason} configuration.", [tmp_path]) == (
+        f"line 2 of {tmp_path}/m/config.pbtxt: Triton finds no backend 'pytorch_pyhton': this one has the names "
+        '"pytorch", "pytorch_python"'
+    )
+
+
+def test_reason_of_a_backend_stays(tmp_path: Path) -> None:
+    reason = "Internal: ConfigError: input 'y' must specify it"
+    assert with_remedy("m", reason, [tmp_path]) == reason
 
 
 def test_several_models_and_repositories(tmp_path: Path) -> None:
