@@ -120,7 +120,7 @@ def _can_be_cut(bound: Sequence[BoundInput], most: int) -> bool:
             symbols = dimension.size.symbols
             if not declared.is_batched or number > 0:
                 others |= symbols
-            elif not dimension.size.is_symbol or dimension.lower > (most + 1) // 2:
+            elif dimension.size.symbol is None or dimension.lower > (most + 1) // 2:
                 return False  # a piece may not be the multiple that the model takes, or too small
             else:
                 batches |= symbols

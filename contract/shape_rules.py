@@ -178,7 +178,7 @@ def _symbol_sources(dimensions: Sequence[InputDimension]) -> dict[str, SymbolSou
             dimension.fixed is None,
             dimension.depends_on_merge,
             not dimension.is_batch,
-            not dimension.known.size.is_symbol,
+            dimension.known.size.symbol is None,
         )
 
     candidates = [found for dimension in dimensions if (found := _linear(dimension)) is not None]
