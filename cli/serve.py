@@ -15,7 +15,7 @@ from triton_pytorch.local_server.endpoints import Endpoint, listening_obstacle
 from triton_pytorch.local_server.environment import is_changed_by_shell
 from triton_pytorch.local_server.installation import find_installation
 from triton_pytorch.local_server.python_entries import check_python_entries
-from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
+from triton_pytorch.local_server.refused_configs import knows_torch_aoti, refused_config_remedies
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.model_config.errors import LaunchError, StoreError
 
@@ -74,15 +74,11 @@ def _check_endpoints(endpoints: Sequence[Endpoint]) -> None:
 
 
 def _check_configs(repositories: Iterable[Path]) -> None:
-    try:
-        refused = [config for repository in repositories for config in find_refused_configs(repository)]
-    except ImportError:
-        print("warning: tritonclient[grpc] is not installed, so the configs were not checked", file=sys.stderr)
-        return
-    if refused:
+    remedies = [remedy for repository in repositories for remedy in refused_config_remedies(repository)]
+    if remedies:
         raise LaunchError(
             'this tritonserver is older than release 26.03 and accepts platform: "torch_aoti" only for the '
-            f'backend name "pytorch_python": {"; ".join(config.remedy for config in refused)}'
+            f'backend name "pytorch_python": {"; ".join(remedies)}'
         )
 
 
