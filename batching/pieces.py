@@ -13,8 +13,6 @@ from triton_pytorch.batching.row_rule import OutputError, OutputFault, rows_text
 def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
     """Return a request as pieces of at most `most` rows whose numbers of rows differ by one at most."""
     count = -(-request.rows // most)
-    if count < 2:
-        return [request]
     rows = [request.rows // count + (number < request.rows % count) for number in range(count)]
     return [_piece(request, end - size, end) for size, end in zip(rows, accumulate(rows), strict=True)]
 

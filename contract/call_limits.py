@@ -12,11 +12,10 @@ from math import prod
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.input_checks import UNBOUNDED
 from triton_pytorch.contract.leaves import Leaf
-from triton_pytorch.contract.shape_rules import Rule
+from triton_pytorch.contract.shape_rules import BoundInput, Rule, SentShapes
 from triton_pytorch.model_config.batch_tensors import BatchInputKind
 
 Measure = Callable[[Sequence[int]], int]
-BoundInput = tuple[DeclaredInput, Leaf, int]  # an input, its leaf and its position in a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +122,7 @@ def _rule(limit: CallLimit) -> Rule:
     position, measure, most = limit.position, limit.measure, limit.most
     unit = "rows" if measure is _rows else "elements"
 
-    def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+    def rule(shapes: SentShapes) -> str | None:
         shape = shapes[position]
         if shape is None or (size := measure(shape)) <= most:
             return None
