@@ -8,16 +8,17 @@ without a reason, or not at all, so that only the log says why:
 """
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
-from triton_pytorch.local_server.config_text import find_field, read_config_text
+from triton_pytorch.local_server.config_text import Field, find_field, read_config_text
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
 
 _SYNTAX = re.compile(r"Error parsing text-format inference\.ModelConfig: (\d+):\d+: (.*?)\.?$")
 _REFUSED = re.compile(
     r"""(?:Poll failed for model directory|failed to load model|failed to poll model) '([^']+)': (.*?)\.?"?$"""
 )
+_PLATFORM = re.compile(r"unexpected (?:platform type '|'platform' and 'backend' pair, got:)(.*?)[',]")
 _NOT_PARSED = "failed to read text proto from "
 _PLATFORMS = ("torch_aoti", "pytorch_libtorch", "libtorch")
 
@@ -32,7 +33,7 @@ def core_refusals(log: str, repositories: Sequence[Path]) -> dict[str, str]:
         elif refused := _REFUSED.search(text):
             name, reason = refused.groups()
             if reason.startswith(_NOT_PARSED):  # core says the rest of it in the line before
-                found[name] = f"{_place(reason.removeprefix(_NOT_PARSED), line)}: {syntax}{_meant_field(syntax)}"
+                found[name] = f"line {line} of {reason.removeprefix(_NOT_PARSED)}: {syntax}{_meant_field(syntax)}"
             else:
                 found[name] = _explained(reason, _config(name, repositories))
     return found
@@ -45,8 +46,8 @@ def _config(name: str, repositories: Sequence[Path]) -> Path:
     return next(present, directories[0] if directories else Path(name)) / "config.pbtxt"
 
 
-def _place(config: Path | str, line: int | None) -> str:
-    return f"line {line} of {config}" if line is not None else str(config)
+def _place(config: Path, field: Field | None) -> str:
+    return f"line {field.line} of {config}" if field is not None else str(config)
 
 
 def _meant_field(syntax: str) -> str:
@@ -64,44 +65,24 @@ def _meant_field(syntax: str) -> str:
 
 
 def _explained(reason: str, config: Path) -> str:
-    for pattern, explain in _EXPLANATIONS:
-        if found := pattern.search(reason):
-            return explain(reason, config, *found.groups())
+    text = read_config_text(config)
+    if platform := _PLATFORM.search(reason):
+        written = find_field(text, "platform")
+        remedy = _platform_remedy(platform[1], find_field(text, "backend"))
+        if written is None:
+            remedy = 'write a config.pbtxt with backend: "pytorch_python"'
+        return f"{_place(config, written)}: {reason}: {remedy}"
+    if "directory name must equal model name" in reason:
+        return f"{_place(config, find_field(text, 'name'))}: {reason}: change or remove the name"
+    if "Could not determine backend" in reason:
+        return f'{config}: it names no backend: add backend: "pytorch_python"'
+    if "at least one version must be available" in reason:
+        return f"{reason}: put the model's file into a directory with a number, such as {config.parent / '1'}"
     return f"{config}: {reason}"
 
 
-def _platform(reason: str, config: Path, platform: str) -> str:
-    text = read_config_text(config)
-    written, backend = find_field(text, "platform"), find_field(text, "backend")
-    place = _place(config, written.line if written is not None else None)
-    if written is None:
-        remedy = 'write a config.pbtxt with backend: "pytorch_python"'
-    elif platform in _PLATFORMS:
-        change = "add" if backend is None else f"change line {backend.line} to"
-        remedy = f'{change} backend: "pytorch_python", which takes platform: "{platform}" on any server'
-    else:
-        remedy = f"the platforms of this backend are {listed(_PLATFORMS)}{did_you_mean(platform, _PLATFORMS)}"
-    return f"{place}: {reason}: {remedy}"
-
-
-def _no_backend(_: str, config: Path) -> str:
-    return f'{config}: it names no backend: add backend: "pytorch_python"'
-
-
-def _other_name(reason: str, config: Path) -> str:
-    written = find_field(read_config_text(config), "name")
-    return f"{_place(config, written.line if written is not None else None)}: {reason}: change or remove the name"
-
-
-def _no_version(reason: str, config: Path) -> str:
-    return f"{reason}: put the model's file into a directory with a number, such as {config.parent / '1'}"
-
-
-# What core says, and what makes a sentence of it: given the reason, the path of the config, and the pattern's groups.
-_EXPLANATIONS: tuple[tuple[re.Pattern[str], Callable[..., str]], ...] = (
-    (re.compile(r"unexpected platform type '(.*?)'"), _platform),
-    (re.compile(r"unexpected 'platform' and 'backend' pair, got:(.*?),"), _platform),
-    (re.compile(r"Could not determine backend"), _no_backend),
-    (re.compile(r"directory name must equal model name"), _other_name),
-    (re.compile(r"at least one version must be available"), _no_version),
-)
+def _platform_remedy(platform: str, backend: Field | None) -> str:
+    if platform not in _PLATFORMS:
+        return f"the platforms of this backend are {listed(_PLATFORMS)}{did_you_mean(platform, _PLATFORMS)}"
+    change = "add" if backend is None else f"change line {backend.line} to"
+    return f'{change} backend: "pytorch_python", which takes platform: "{platform}" on any server'
