@@ -7,7 +7,8 @@ from typing import Any
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, OutputFault, rows_text
+from triton_pytorch.batching.row_rule import OutputError, OutputFault
+from triton_pytorch.model_config.suggestions import counted
 
 
 def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
@@ -33,10 +34,11 @@ def join(output: str, parts: Sequence[Any], rows: int) -> Any:
     first = parts[0].shape
     for part in parts:
         if part.shape[1:] != first[1:]:
+            first_rows = counted(first[0], "row")
             text = (
-                f"output '{output}' has shape {list(first)} for the first {rows_text(first[0])} and {list(part.shape)} "
-                f"for others of this request, whose {rows_text(rows)} are more than the model takes in one call: send "
-                f"at most {rows_text(first[0])}"
+                f"output '{output}' has shape {list(first)} for the first {first_rows} and {list(part.shape)} for "
+                f"others of this request, whose {counted(rows, 'row')} are more than the model takes in one call: send "
+                f"at most {first_rows}"
             )
             raise OutputError([OutputFault(output, text)])
     return torch.cat(list(parts))

@@ -18,6 +18,7 @@ from triton_pytorch.local_server.python_entries import check_python_entries
 from triton_pytorch.local_server.refused_configs import knows_torch_aoti, refused_config_remedies
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.model_config.errors import LaunchError, StoreError
+from triton_pytorch.model_config.suggestions import counted
 
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 35.0  # tritonserver itself gives requests under way 30 s (--exit-timeout-secs)
@@ -121,12 +122,8 @@ def _announce(server: Server) -> None:
     models = server.models()
     for name, reason in models.refused.items():
         print(f"not loaded: {name}: {reason}")
-    numbers = f"; {_counted(models.ready)} ready, {len(models.refused)} refused" if models.refused else ""
+    numbers = f"; {counted(len(models.ready), 'model')} ready, {len(models.refused)} refused" if models.refused else ""
     print(f"ready: {_described(server.endpoints)}{numbers}; Ctrl-C stops the server", flush=True)
-
-
-def _counted(models: Sequence[str]) -> str:
-    return f"{len(models)} model{'' if len(models) == 1 else 's'}"
 
 
 def _sweep_store() -> None:
