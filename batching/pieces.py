@@ -7,15 +7,14 @@ from typing import Any
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, OutputFault, rows_text
+from triton_pytorch.batching.row_rule import OutputError, OutputFault
+from triton_pytorch.model_config.suggestions import counted
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
 
 def cut(request: ParsedRequest, most: int) -> list[ParsedRequest]:
     """Return a request as pieces of at most `most` rows whose numbers of rows differ by one at most."""
     count = -(-request.rows // most)
-    if count < 2:
-        return [request]
     rows = [request.rows // count + (number < request.rows % count) for number in range(count)]
     return [_piece(request, end - size, end) for size, end in zip(rows, accumulate(rows), strict=True)]
 
@@ -36,10 +35,11 @@ def join(output: str, parts: Sequence[Any], rows: int) -> Any:
     first = parts[0].shape
     for part in parts:
         if part.shape[1:] != first[1:]:
+            first_rows = counted(first[0], "row")
             text = (
-                f"output '{output}' has shape {list(first)} for the first {rows_text(first[0])} and {list(part.shape)} "
-                f"for others of this request, whose {rows_text(rows)} are more than the model takes in one call: send "
-                f"at most {rows_text(first[0])}"
+                f"output '{output}' has shape {list(first)} for the first {first_rows} and {list(part.shape)} for "
+                f"others of this request, whose {counted(rows, 'row')} are more than the model takes in one call: send "
+                f"at most {first_rows}"
             )
             raise OutputError([OutputFault(output, text)])
     return as_response_output(torch.cat(list(parts)))

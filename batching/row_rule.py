@@ -7,7 +7,7 @@ Where a call shows that it is not so, whose rows are whose cannot be told: its r
 from collections.abc import Sequence
 
 from triton_pytorch.model_config.errors import ModelRunError
-from triton_pytorch.model_config.suggestions import joined
+from triton_pytorch.model_config.suggestions import counted, joined
 
 
 class OutputFault:
@@ -25,8 +25,8 @@ class RowCountFault(OutputFault):
     """
 
     def __init__(self, output: str, sent: int, returned: int | None, hint: str) -> None:
-        came_out = "a single number" if returned is None else rows_text(returned)
-        self.counts = f"{rows_text(sent)} went in and {came_out} came out"
+        came_out = "a single number" if returned is None else counted(returned, "row")
+        self.counts = f"{counted(sent, 'row')} went in and {came_out} came out"
         self.hint = hint
         super().__init__(output, f"output '{output}' is not batched: {self.counts}; {hint}")
 
@@ -37,8 +37,3 @@ class OutputError(ModelRunError):
     def __init__(self, faults: Sequence[OutputFault]) -> None:
         super().__init__(joined([fault.text for fault in faults]))
         self.faults = faults
-
-
-def rows_text(count: int) -> str:
-    """Print a number of rows."""
-    return "1 row" if count == 1 else f"{count} rows"

@@ -15,9 +15,10 @@ from triton_pytorch.local_server.endpoints import Endpoint, listening_obstacle
 from triton_pytorch.local_server.environment import is_changed_by_shell
 from triton_pytorch.local_server.installation import find_installation
 from triton_pytorch.local_server.python_entries import check_python_entries
-from triton_pytorch.local_server.refused_configs import find_refused_configs, knows_torch_aoti
+from triton_pytorch.local_server.refused_configs import knows_torch_aoti, refused_config_remedies
 from triton_pytorch.local_server.server import Server
 from triton_pytorch.model_config.errors import LaunchError, StoreError
+from triton_pytorch.model_config.suggestions import counted
 
 _POLL_S = 0.1
 _STOP_TIMEOUT_S = 35.0  # tritonserver itself gives requests under way 30 s (--exit-timeout-secs)
@@ -74,15 +75,11 @@ def _check_endpoints(endpoints: Sequence[Endpoint]) -> None:
 
 
 def _check_configs(repositories: Iterable[Path]) -> None:
-    try:
-        refused = [config for repository in repositories for config in find_refused_configs(repository)]
-    except ImportError:
-        print("warning: tritonclient[grpc] is not installed, so the configs were not checked", file=sys.stderr)
-        return
-    if refused:
+    remedies = [remedy for repository in repositories for remedy in refused_config_remedies(repository)]
+    if remedies:
         raise LaunchError(
             'this tritonserver is older than release 26.03 and accepts platform: "torch_aoti" only for the '
-            f'backend name "pytorch_python": {"; ".join(config.remedy for config in refused)}'
+            f'backend name "pytorch_python": {"; ".join(remedies)}'
         )
 
 
@@ -125,12 +122,8 @@ def _announce(server: Server) -> None:
     models = server.models()
     for name, reason in models.refused.items():
         print(f"not loaded: {name}: {reason}")
-    numbers = f"; {_counted(models.ready)} ready, {len(models.refused)} refused" if models.refused else ""
+    numbers = f"; {counted(len(models.ready), 'model')} ready, {len(models.refused)} refused" if models.refused else ""
     print(f"ready: {_described(server.endpoints)}{numbers}; Ctrl-C stops the server", flush=True)
-
-
-def _counted(models: Sequence[str]) -> str:
-    return f"{len(models)} model{'' if len(models) == 1 else 's'}"
 
 
 def _sweep_store() -> None:

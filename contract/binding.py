@@ -9,7 +9,7 @@ from triton_pytorch.contract.declared_inputs import DeclaredInput, declared_inpu
 from triton_pytorch.contract.input_checks import fixed_batch_errors, input_errors, is_one_value
 from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedBatchInput, PlannedInput, PlannedLeaves, PlannedOutput
-from triton_pytorch.contract.shape_rules import compile_shape_rules
+from triton_pytorch.contract.shape_rules import BoundInput, compile_shape_rules
 from triton_pytorch.contract.signature import Signature
 from triton_pytorch.contract.value_checks import input_value_errors, output_value_errors, unsendable_argument
 from triton_pytorch.io_naming.leaf_names import LeafNames
@@ -224,7 +224,7 @@ def _merging_warnings(config: ModelConfig, signature: Signature) -> Iterator[str
         )
 
 
-def _input_errors(taken: Sequence[tuple[DeclaredInput, Leaf, int]], config: ModelConfig) -> Iterator[str]:
+def _input_errors(taken: Sequence[BoundInput], config: ModelConfig) -> Iterator[str]:
     for tensor, leaf, _ in taken:
         if tensor.optional and not (leaf.has_default or leaf.names.is_open):
             yield f"input '{tensor.name}' is optional, but the model has no default for it: remove `optional: true`"

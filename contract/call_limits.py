@@ -12,23 +12,26 @@ from math import prod
 from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.input_checks import UNBOUNDED
 from triton_pytorch.contract.leaves import Leaf
-from triton_pytorch.contract.shape_rules import Rule
+from triton_pytorch.contract.shape_rules import BoundInput, Rule, SentShapes
 from triton_pytorch.model_config.batch_tensors import BatchInputKind
 
 Measure = Callable[[Sequence[int]], int]
-BoundInput = tuple[DeclaredInput, Leaf, int]  # an input, its leaf and its position in a call
 
 
 @dataclass(frozen=True, slots=True)
 class CallLimit:
-    """What the requests of a call may bring at most, all together.
+    """What the requests of a call may bring at most, all together; unless it `is_sum`, each of them.
 
-    `measure` says what one of them brings, from the shape of its input at `position`.
+    `measure` says what one of them brings, from the shape of `input`, which is at `position`. `allowed` says in words
+    where the limit comes from.
     """
 
+    input: str
     position: int
     measure: Measure
     most: int
+    allowed: str
+    is_sum: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +54,17 @@ def compile_call_limits(bound: Sequence[BoundInput], max_batch_size: int) -> Cal
     Triton's core sees to it that no call has more than `max_batch_size` rows, and so no more requests.
     """
     positions = {declared.name: position for declared, _, position in bound}
-    bounds = [found for declared, leaf, position in bound if (found := _bound_of(declared, leaf, position, positions))]
-    bounds = [found for found in bounds if found.measure not in (_rows, _requests) or found.most < max_batch_size]
-    piece_rows = min((found.most for found in bounds if found.measure is _rows), default=None)
+    found = [limit for it in bound if (limit := _limit(*it, positions)) is not None]
+    found = [limit for limit in found if limit.measure not in (_rows, _requests) or limit.most < max_batch_size]
+    piece_rows = min((limit.most for limit in found if limit.measure is _rows), default=None)
     if piece_rows is not None and not _can_be_cut(bound, piece_rows):
         piece_rows = None
     return CallLimits(
-        tuple(CallLimit(found.position, found.measure, found.most) for found in bounds if found.is_sum),
+        tuple(limit for limit in found if limit.is_sum),
         piece_rows,
-        tuple(_rule(found) for found in bounds if piece_rows is None and found.measure is not _requests),
-        tuple(_warnings(bounds, max_batch_size)),
+        tuple(_rule(limit) for limit in found if piece_rows is None and limit.measure is not _requests),
+        tuple(_warnings(found, max_batch_size)),
     )
-
-
-@dataclass(frozen=True, slots=True)
-class _Bound:
-    """The upper bound of dimension 0 of an input, as the most that `measure` may say of requests.
-
-    `is_sum`: what requests bring is added up; else the largest of them counts.
-    """
-
-    declared: DeclaredInput
-    upper: int
-    position: int
-    measure: Measure
-    most: int
-    is_sum: bool = True
 
 
 def _rows(shape: Sequence[int]) -> int:
@@ -87,24 +75,26 @@ def _requests(_: Sequence[int]) -> int:
     return 1
 
 
-def _bound_of(declared: DeclaredInput, leaf: Leaf, position: int, positions: dict[str, int]) -> _Bound | None:
+def _limit(declared: DeclaredInput, leaf: Leaf, position: int, positions: dict[str, int]) -> CallLimit | None:
+    """Return the limit that the upper bound of dimension 0 of an input sets."""
     upper = leaf.shape[0].upper if leaf.shape else None
     if upper is None or not (declared.is_batched or declared.depends_on_merge):
         return None
+    allowed = f"the model takes at most {upper} in dimension 0 of"
     if declared.source is None:
-        return _Bound(declared, upper, position, prod if declared.is_ragged else _rows, upper)
-    kind = declared.kind
-    measure: Measure = _requests
-    most = upper
-    if kind is BatchInputKind.MAX_ELEMENT_COUNT_AS_SHAPE:
+        measure: Measure = prod if declared.is_ragged else _rows
+        return CallLimit(declared.name, position, measure, upper, f"{allowed} input '{declared.name}'")
+    measure, most = _requests, upper
+    if declared.kind is BatchInputKind.MAX_ELEMENT_COUNT_AS_SHAPE:
         measure = prod
-    elif kind is BatchInputKind.ITEM_SHAPE:
+    elif declared.kind is BatchInputKind.ITEM_SHAPE:
         measure = _rows
-    elif kind is BatchInputKind.ITEM_SHAPE_FLATTEN:
+    elif declared.kind is BatchInputKind.ITEM_SHAPE_FLATTEN:
         measure, most = _rows, upper // max(1, declared.source_dims)
-    elif kind is BatchInputKind.ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
+    elif declared.kind is BatchInputKind.ACCUMULATED_ELEMENT_COUNT_WITH_ZERO:
         most = upper - 1
-    return _Bound(declared, upper, positions[declared.source], measure, most, is_sum=measure is not prod)
+    allowed = f"{allowed} batch_input '{declared.name}'"
+    return CallLimit(declared.source, positions[declared.source], measure, most, allowed, is_sum=measure is not prod)
 
 
 def _can_be_cut(bound: Sequence[BoundInput], most: int) -> bool:
@@ -120,40 +110,33 @@ def _can_be_cut(bound: Sequence[BoundInput], most: int) -> bool:
             symbols = dimension.size.symbols
             if not declared.is_batched or number > 0:
                 others |= symbols
-            elif not dimension.size.is_symbol or dimension.lower > (most + 1) // 2:
+            elif dimension.size.symbol is None or dimension.lower > (most + 1) // 2:
                 return False  # a piece may not be the multiple that the model takes, or too small
             else:
                 batches |= symbols
     return batches.isdisjoint(others)
 
 
-def _rule(bound: _Bound) -> Rule:
+def _rule(limit: CallLimit) -> Rule:
     """Return the rule for one request that brings more than a call may hold."""
-    declared, position, measure, most = bound.declared, bound.position, bound.measure, bound.most
+    position, measure, most = limit.position, limit.measure, limit.most
+    unit = "rows" if measure is _rows else "elements"
 
-    def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+    def rule(shapes: SentShapes) -> str | None:
         shape = shapes[position]
         if shape is None or (size := measure(shape)) <= most:
             return None
-        brings = f"{size} {'rows' if measure is _rows else 'elements'}"
-        of = f"input '{declared.source or declared.name}'"
-        return f"the request has {brings} of {of}, but {_allowed(bound)}: send less, or {UNBOUNDED}"
+        return f"the request has {size} {unit} of input '{limit.input}', but {limit.allowed}: send less, or {UNBOUNDED}"
 
     return rule
 
 
-def _allowed(bound: _Bound) -> str:
-    declared = bound.declared
-    name = f"input '{declared.name}'" if declared.source is None else f"batch_input '{declared.name}'"
-    return f"the model takes at most {bound.upper} in dimension 0 of {name}"
-
-
-def _warnings(bounds: Sequence[_Bound], max_batch_size: int) -> Iterator[str]:
-    counted = [found for found in bounds if found.measure in (_rows, _requests)]
+def _warnings(limits: Sequence[CallLimit], max_batch_size: int) -> Iterator[str]:
+    counted = [limit for limit in limits if limit.measure in (_rows, _requests)]
     if counted:
-        tightest = min(counted, key=lambda found: found.most)
+        tightest = min(counted, key=lambda limit: limit.most)
         unit = "rows" if tightest.measure is _rows else "requests"
         yield (
             f"no call is of more than {tightest.most} {unit}, below max_batch_size: {max_batch_size}, since "
-            f"{_allowed(tightest)}: {UNBOUNDED}"
+            f"{tightest.allowed}: {UNBOUNDED}"
         )

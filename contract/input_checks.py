@@ -6,7 +6,7 @@ from triton_pytorch.contract.declared_inputs import DeclaredInput
 from triton_pytorch.contract.leaves import Dimension, Leaf, ValueKind, shape_text
 from triton_pytorch.contract.sizes import Size
 from triton_pytorch.model_config.datatypes import DataType, data_type_of
-from triton_pytorch.model_config.suggestions import listed
+from triton_pytorch.model_config.suggestions import counted, listed
 from triton_pytorch.model_config.tensors import DYNAMIC, ONE_IN_EACH_ROW
 
 UNBOUNDED = 'if the exporter invented that bound, set the parameter ENFORCE_UPPER_BOUNDS to "false"'
@@ -70,7 +70,7 @@ def _wrong_type(declared: DeclaredInput, dtype: str) -> str:
 def _taken(leaf: Leaf, shape: tuple[Dimension, ...]) -> str:
     if leaf.kind is ValueKind.NUMBER:
         return f"the model takes {leaf.type}, which is one number"
-    return f"the model takes {_dimensions(len(shape))}, {shape_text(shape)}"
+    return f"the model takes {counted(len(shape), 'dimension')}, {shape_text(shape)}"
 
 
 def _wrong_rank(declared: DeclaredInput, taken: str, rank: int, max_batch_size: int) -> str:
@@ -81,7 +81,7 @@ def _wrong_rank(declared: DeclaredInput, taken: str, rank: int, max_batch_size: 
         )
     if declared.kind is not None:
         made = f"input '{declared.name}' is made by batch_input of kind {declared.kind}"
-        return f"{made}, which has {_dimensions(len(declared.shape))}, but {taken}"
+        return f"{made}, which has {counted(len(declared.shape), 'dimension')}, but {taken}"
     dims = declared.shape[1:] if declared.is_batched else declared.shape
     after = " after the batch dimension" if declared.is_batched else ""
     hint = _rank_hint(len(declared.shape), rank, max_batch_size)
@@ -102,10 +102,6 @@ def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
 
 def _is_fixed(dimension: Dimension) -> bool:
     return dimension.size.constant is not None
-
-
-def _dimensions(number: int) -> str:
-    return f"{number} dimension{'' if number == 1 else 's'}"
 
 
 def _merge_errors(declared: DeclaredInput, first: Dimension) -> Iterator[str]:

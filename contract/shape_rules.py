@@ -17,7 +17,9 @@ from triton_pytorch.model_config.tensors import DYNAMIC
 
 Shapes = Sequence[Sequence[int]]  # of the model's input leaves, in their order
 Check = Callable[[Shapes], "str | None"]  # returns a sentence where the shapes break it
-Rule = Callable[[Sequence[Sequence[int] | None]], "str | None"]  # a check that copes with inputs that are not there
+SentShapes = Sequence[Sequence[int] | None]  # the same, with None for an input that was not sent
+Rule = Callable[[SentShapes], "str | None"]  # a check that copes with inputs that are not there
+BoundInput = tuple[DeclaredInput, Leaf, int]  # an input, its leaf and its position in a call
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +89,7 @@ class ShapeCheck:
         if not optional:
             return cast("Rule", check)  # what it reads is always there
 
-        def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+        def rule(shapes: SentShapes) -> str | None:
             return None if any(shapes[leaf] is None for leaf in optional) else check(cast("Shapes", shapes))
 
         return rule
@@ -102,8 +104,8 @@ class ShapeRules:
     errors: tuple[str, ...]
 
 
-def compile_shape_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> ShapeRules:
-    """Compile the rules for declared inputs, each with its leaf and its position in a call."""
+def compile_shape_rules(bound: Sequence[BoundInput]) -> ShapeRules:
+    """Compile the rules for the shapes of declared inputs."""
     dimensions = [dimension for tensor, leaf, position in bound for dimension in _dimensions(tensor, leaf, position)]
     sources = _symbol_sources(dimensions)
     checks: list[ShapeCheck] = []
@@ -122,7 +124,7 @@ def compile_shape_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> Sha
     )
 
 
-def _ragged_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> Iterator[Rule]:
+def _ragged_rules(bound: Sequence[BoundInput]) -> Iterator[Rule]:
     """Yield the rules for ragged inputs of a single request, which in the call are one dimension of all elements."""
     for tensor, leaf, position in bound:
         if tensor.is_ragged and leaf.shape is not None and len(leaf.shape) == 1 and leaf.shape[0].lower > 0:
@@ -132,7 +134,7 @@ def _ragged_rules(bound: Sequence[tuple[DeclaredInput, Leaf, int]]) -> Iterator[
 def _not_empty(name: str, position: int, dimension: Dimension) -> Rule:
     remedy = _empty_remedy(dimension)
 
-    def rule(shapes: Sequence[Sequence[int] | None]) -> str | None:
+    def rule(shapes: SentShapes) -> str | None:
         shape = shapes[position]
         count = 1 if shape is None else prod(shape)
         if count:
@@ -178,7 +180,7 @@ def _symbol_sources(dimensions: Sequence[InputDimension]) -> dict[str, SymbolSou
             dimension.fixed is None,
             dimension.depends_on_merge,
             not dimension.is_batch,
-            not dimension.known.size.is_symbol,
+            dimension.known.size.symbol is None,
         )
 
     candidates = [found for dimension in dimensions if (found := _linear(dimension)) is not None]

@@ -1,24 +1,19 @@
 """Sizes of dimensions: whole numbers, dynamic sizes by name, and polynomials of both, such as `2*s27 + 1`."""
 
 import ast
-import operator
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
 _LONG = re.compile(r"\b(\d+)L\b")  # AOTInductor prints C++: `2L*s27`
 
-_OPERATIONS: dict[type[ast.operator], Callable[[Fraction, Fraction], Fraction]] = {
-    ast.Add: operator.add,
-    ast.Sub: operator.sub,
-    ast.Mult: operator.mul,
-    ast.Div: operator.truediv,
-}
-
 Monomial = tuple[str, ...]
+_Polynomial = dict[Monomial, Fraction]  # the factor of each product of names
+_ZERO = Fraction()
+_MINUS_ONE: _Polynomial = {(): Fraction(-1)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,9 +35,16 @@ class Size:
         return frozenset(symbol for _, symbols in self.terms for symbol in symbols)
 
     @property
-    def is_symbol(self) -> bool:
-        """True of a name and nothing else."""
-        return len(self.symbols) == 1 and self == dynamic_size(*self.symbols)
+    def symbol(self) -> str | None:
+        """The name that this size is; None where it is not a name alone."""
+        match self.terms:
+            case ((1, (symbol,)),):
+                return symbol
+        return None
+
+    @property
+    def _polynomial(self) -> _Polynomial:
+        return {symbols: Fraction(factor) for factor, symbols in self.terms}
 
     def value(self, sizes: Mapping[str, int]) -> int:
         """Return the number that this size is, given a number for each of `symbols`."""
@@ -56,7 +58,7 @@ class Size:
         return _as_size(renamed)
 
     def __mul__(self, other: "Size") -> "Size":
-        return _as_size(_product(_as_polynomial(self), _as_polynomial(other)))
+        return _as_size(_product(self._polynomial, other._polynomial))
 
     def __str__(self) -> str:
         return " + ".join(map(_printed, self.terms)).replace("+ -", "- ") or "0"
@@ -74,10 +76,8 @@ def dynamic_size(name: str) -> Size:
 
 def parse_size(text: str) -> Size | None:
     """Read a size as C++ source has it; None where it is not a polynomial (a quotient, a maximum, ...)."""
-    try:
-        return _as_size(_polynomial(ast.parse(_LONG.sub(r"\1", text.strip()), mode="eval").body))
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # the last two: a sum of thousands of terms
-        return None
+    polynomial = None if "/" in text else _read(text)
+    return None if polynomial is None else _whole(polynomial)
 
 
 def solved_size(solution: str, size: str, symbol: str) -> Size | None:
@@ -85,70 +85,62 @@ def solved_size(solution: str, size: str, symbol: str) -> Size | None:
 
     None where that is not a sum of a multiple of `size` and a number, or has other names in it.
     """
+    polynomial = _read(solution) or {}
+    step, offset = polynomial.get((size,), _ZERO), polynomial.get((), _ZERO)
+    if step <= 0 or not polynomial.keys() <= {(size,), ()}:
+        return None
+    return _whole({(symbol,): 1 / step, (): -offset / step})
+
+
+def _read(text: str) -> _Polynomial | None:
     try:
-        body = ast.parse(_LONG.sub(r"\1", solution.strip()), mode="eval").body
-        first, second, third = (_evaluated(body, {size: Fraction(number)}) for number in range(3))
-    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):
+        return _polynomial(ast.parse(_LONG.sub(r"\1", text.strip()), mode="eval").body)
+    except (SyntaxError, ValueError, ArithmeticError, RecursionError, MemoryError):  # the last two: thousands of terms
         return None
-    step = second - first
-    if step <= 0 or third - second != step:
-        return None
-    factor, offset = 1 / step, -first / step
-    if factor.denominator > 1 or offset.denominator > 1:
-        return None
-    return _as_size(Counter({(symbol,): factor.numerator, (): offset.numerator}))
 
 
-def _evaluated(node: ast.expr, values: Mapping[str, Fraction]) -> Fraction:
+def _polynomial(node: ast.expr) -> _Polynomial:
     match node:
         case ast.Constant(value=int(number) | float(number)) if not isinstance(number, bool):
-            return Fraction(number)
-        case ast.Name(id=name) if name in values:
-            return values[name]
-        case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return -_evaluated(operand, values)
-        case ast.BinOp(left=left, op=operation, right=right) if type(operation) in _OPERATIONS:
-            return _OPERATIONS[type(operation)](_evaluated(left, values), _evaluated(right, values))
-    raise ValueError("not a number")
-
-
-def _polynomial(node: ast.expr) -> Counter[Monomial]:
-    match node:
-        case ast.Constant(value=int(number)) if not isinstance(number, bool):
-            return Counter({(): number})
+            return {(): Fraction(number)}
         case ast.Name(id=name):
-            return Counter({(name,): 1})
+            return {(name,): Fraction(1)}
         case ast.UnaryOp(op=ast.USub(), operand=operand):
-            return _product(Counter({(): -1}), _polynomial(operand))
-        case ast.BinOp(left=left, op=ast.Add(), right=right):
-            return _sum(_polynomial(left), _polynomial(right))
-        case ast.BinOp(left=left, op=ast.Sub(), right=right):
-            return _sum(_polynomial(left), _product(Counter({(): -1}), _polynomial(right)))
-        case ast.BinOp(left=left, op=ast.Mult(), right=right):
-            return _product(_polynomial(left), _polynomial(right))
+            return _product(_MINUS_ONE, _polynomial(operand))
+        case ast.BinOp(left=left, op=operation, right=right):
+            return _combined(_polynomial(left), operation, _polynomial(right))
     raise ValueError("not a polynomial")
 
 
-def _sum(left: Counter[Monomial], right: Counter[Monomial]) -> Counter[Monomial]:
-    total = Counter(left)
-    total.update(right)
-    return total
+def _combined(left: _Polynomial, operation: ast.operator, right: _Polynomial) -> _Polynomial:
+    match operation:
+        case ast.Add():
+            return {symbols: left.get(symbols, _ZERO) + right.get(symbols, _ZERO) for symbols in {**left, **right}}
+        case ast.Sub():
+            return _combined(left, ast.Add(), _product(_MINUS_ONE, right))
+        case ast.Mult():
+            return _product(left, right)
+        case ast.Div() if right.keys() == {()}:
+            return _product(left, {(): 1 / right[()]})
+    raise ValueError("not a polynomial")
 
 
-def _product(left: Counter[Monomial], right: Counter[Monomial]) -> Counter[Monomial]:
-    product: Counter[Monomial] = Counter()
+def _product(left: _Polynomial, right: _Polynomial) -> _Polynomial:
+    product: _Polynomial = {}
     for symbols, factor in left.items():
         for others, other_factor in right.items():
-            product[tuple(sorted(symbols + others))] += factor * other_factor
+            key = tuple(sorted(symbols + others))
+            product[key] = product.get(key, _ZERO) + factor * other_factor
     return product
 
 
-def _as_polynomial(size: Size) -> Counter[Monomial]:
-    return Counter({symbols: factor for factor, symbols in size.terms})
+def _whole(polynomial: _Polynomial) -> Size | None:
+    are_whole = all(factor.denominator == 1 for factor in polynomial.values())
+    return _as_size(polynomial) if are_whole else None
 
 
-def _as_size(polynomial: Counter[Monomial]) -> Size:
-    terms = ((factor, symbols) for symbols, factor in polynomial.items() if factor)
+def _as_size(polynomial: Mapping[Monomial, Fraction | int]) -> Size:
+    terms = ((int(factor), symbols) for symbols, factor in polynomial.items() if factor)
     return Size(tuple(sorted(terms, key=_degree_first)))
 
 

@@ -1,6 +1,6 @@
 """What the run loop needs of a model below it and of Triton above it; both match by shape, not by base class."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -113,22 +113,6 @@ class Logger(Protocol):
         ...
 
 
-class Metric(Protocol):
-    """`pb_utils.Metric`, as far as we need it."""
-
-    def increment(self, value: float, /) -> None:
-        """Add to it."""
-        ...
-
-
-class MetricFamily(Protocol):
-    """`pb_utils.MetricFamily`, made."""
-
-    def Metric(self, labels: Mapping[str, str]) -> Metric:  # noqa: N802  # Triton's own spelling
-        """Return the metric of these labels, which all processes of the server share."""
-        ...
-
-
 class MetricFamilyFactory(Protocol):
     """The class `pb_utils.MetricFamily`."""
 
@@ -137,8 +121,8 @@ class MetricFamilyFactory(Protocol):
         """The kind of what only grows."""
         ...
 
-    def __call__(self, *, name: str, description: str, kind: Any) -> MetricFamily:
-        """Make a family; one of the same name, in whatever process, is the same one."""
+    def __call__(self, *, name: str, description: str, kind: Any) -> Any:
+        """Make a family; one of the same name is the same one in all processes of the server."""
         ...
 
 

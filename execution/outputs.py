@@ -1,9 +1,10 @@
 """What comes out of a model, validated against what config.pbtxt declares and cut into the parts of each request."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -23,30 +24,13 @@ from triton_pytorch.torch_runtime.tensors import as_response_output
 Results = Sequence[Any]
 # One output of a call for each of its requests, or why it is not there.
 Split = Sequence[Any] | OutputFault
+TensorSplit = Sequence[torch.Tensor] | OutputFault
 
 _HINT = "if that is how the model works, set max_batch_size: 0"
 _HINT_FOR_RAGGED = (
     "an output in the shape of a ragged input needs batch_output, and one with a row for each request, requests of one "
     "row"
 )
-
-
-class Output(Protocol):
-    """A declared output; `position` is that of its leaf in the results of a call."""
-
-    @property
-    def name(self) -> str:
-        """The name from config.pbtxt."""
-        ...
-
-    @property
-    def position(self) -> int:
-        """Where it stands among the results."""
-        ...
-
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Split:
-        """Return this output of a call for each of its requests."""
-        ...
 
 
 class Outputs:
@@ -77,7 +61,7 @@ class Outputs:
         return outcomes
 
 
-def _output(planned: PlannedOutput, hint: str, *, is_batched: bool) -> Output:
+def _output(planned: PlannedOutput, hint: str, *, is_batched: bool) -> "TensorOutput | StringsOutput":
     name, position, dims = planned.name, planned.position, planned.dims
     if planned.data_type is DataType.STRING:
         return StringsOutput(name, position, dims[0] if dims else DYNAMIC, is_batched, hint)
@@ -88,16 +72,19 @@ def _output(planned: PlannedOutput, hint: str, *, is_batched: bool) -> Output:
 
 
 @dataclass(frozen=True, slots=True)
-class TensorOutput:
-    """A declared tensor; `dims` are without the batch dimension, DYNAMIC where any size will do."""
+class TensorOutput(ABC):
+    """A declared tensor; `dims` are without the batch dimension, DYNAMIC where any size will do.
+
+    `position` is that of its leaf in the results of a call.
+    """
 
     name: str
     position: int
     dtype: torch.dtype
     dims: tuple[int, ...]
 
-    def _tensor(self, result: Any) -> torch.Tensor | OutputFault:
-        """Return the result where it is a tensor of the declared type that Triton can read."""
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> TensorSplit:
+        """Return a contiguous tensor for each request of a call; views where the result is contiguous."""
         if (
             isinstance(result, torch.Tensor)
             and result.dtype is self.dtype
@@ -105,8 +92,13 @@ class TensorOutput:
             and not result.is_nested
             and (result.data_ptr() or not result.numel())
         ):
-            return result.resolve_neg()  # DLPack tells only the memory of a view of negatives, as `.conj().imag` is
+            # DLPack tells only the memory of a view of negatives, as `.conj().imag` is.
+            return self._parts(result.resolve_neg(), requests)
         return OutputFault(self.name, _absence(self.name, result) or self._wrong_tensor(result))
+
+    @abstractmethod
+    def _parts(self, tensor: torch.Tensor, requests: Sequence[ParsedRequest]) -> TensorSplit:
+        """Cut a tensor of the declared type, which Triton can read."""
 
     def _wrong_tensor(self, result: Any) -> str:
         declared = f"output '{self.name}' is declared {DATA_TYPES[self.dtype]}"
@@ -142,11 +134,7 @@ class RowsOutput(TensorOutput):
 
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:
-        """Return the rows of each request, contiguous; views where the result is."""
-        tensor = self._tensor(result)
-        if isinstance(tensor, OutputFault):
-            return tensor
+    def _parts(self, tensor: torch.Tensor, requests: Sequence[ParsedRequest]) -> TensorSplit:
         rows = [request.rows for request in requests]
         shape = tensor.shape
         if not shape or shape[0] != sum(rows):
@@ -165,11 +153,7 @@ class RowsOutput(TensorOutput):
 class WholeOutput(TensorOutput):
     """A tensor of a model without batching, whose calls are for one request each."""
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:  # noqa: ARG002
-        """Return the tensor, contiguous."""
-        tensor = self._tensor(result)
-        if isinstance(tensor, OutputFault):
-            return tensor
+    def _parts(self, tensor: torch.Tensor, _: Sequence[ParsedRequest]) -> TensorSplit:
         if tensor.dim() == 0 and self.dims in ((1,), (DYNAMIC,)):
             tensor = tensor.reshape(1)  # Triton has no way to declare an output without dimensions here
         return [as_response_output(tensor)] if self._is_declared(tensor.shape) else self._wrong_dims(tensor)
@@ -181,11 +165,7 @@ class ShapedOutput(TensorOutput):
 
     source: int
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[torch.Tensor] | OutputFault:
-        """Return a tensor for each request, contiguous."""
-        tensor = self._tensor(result)
-        if isinstance(tensor, OutputFault):
-            return tensor
+    def _parts(self, tensor: torch.Tensor, requests: Sequence[ParsedRequest]) -> TensorSplit:
         shapes = [self._shape(request.leaves[self.source].shape) for request in requests]
         count = sum(map(prod, shapes))
         if tensor.numel() != count:

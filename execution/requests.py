@@ -9,7 +9,7 @@ from triton_pytorch.batching.one_values import bits_of, number_in
 from triton_pytorch.batching.requests import ParsedRequest
 from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.plan import Plan, PlannedInput
-from triton_pytorch.contract.shape_rules import Rule
+from triton_pytorch.contract.shape_rules import Rule, SentShapes
 from triton_pytorch.execution.interfaces import TritonRequest
 from triton_pytorch.execution.strings import read_strings
 from triton_pytorch.model_config.datatypes import DataType
@@ -18,8 +18,6 @@ from triton_pytorch.model_config.suggestions import joined
 from triton_pytorch.torch_runtime.tensors import from_dlpack
 
 _LARGEST_INT = 2**63 - 1  # an argument of type int has 64 bits, the sign among them
-
-Shapes = Sequence[Sequence[int] | None]  # by the position of the input; None for one that was not sent
 
 
 class RequestReader:
@@ -65,7 +63,7 @@ class RequestReader:
         if missing:
             raise RequestError(f"the request lacks input {', '.join(missing)}")
 
-    def _rows(self, shapes: Shapes) -> int:
+    def _rows(self, shapes: SentShapes) -> int:
         """Return the number of rows, which Triton's core has seen to be the same in all inputs of a request."""
         for position, rank in self._ranks:
             shape = shapes[position]
@@ -96,12 +94,12 @@ def _check_one_value(planned: PlannedInput, sent: torch.Tensor) -> None:
         )
 
 
-def shapes_of(leaves: Sequence[Any]) -> Shapes:
+def shapes_of(leaves: Sequence[Any]) -> SentShapes:
     """Return the shapes of the input leaves of a call; rules read those of tensors only."""
     return [leaf.shape if isinstance(leaf, torch.Tensor) else None for leaf in leaves]
 
 
-def check_shapes(shapes: Shapes, rules: Sequence[Rule]) -> None:
+def check_shapes(shapes: SentShapes, rules: Sequence[Rule]) -> None:
     """Raise RequestError with a sentence for each rule that the shapes of a request or a call break."""
     for rule in rules:
         if rule(shapes) is not None:

@@ -7,21 +7,10 @@ of the callable spells out are known; unless they are all, an open leaf `options
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import ANY_KEY, LeafNames
 from triton_pytorch.io_naming.names import LeafPath
-
-
-class ArgumentKind(Enum):
-    """What an argument takes."""
-
-    TENSOR = auto()
-    STRINGS = auto()  # a list of strings
-    NUMBER = auto()
-    DICTIONARY = auto()  # of tensors
-    OTHER = auto()  # what no request can send
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,32 +29,25 @@ class Keys:
 class Argument:
     """An argument of a callable, other than `self`.
 
-    `type` is its type in words, `dtype` is torch's name of the type of a number, `keys` are those of a dictionary.
+    `kind` is what it takes: OTHER where no request can send it. `type` is its type in words, `dtype` is torch's name of
+    the type of a number, `keys` are those of a dictionary of tensors (None: it is not one).
     """
 
     name: str
-    kind: ArgumentKind
+    kind: ValueKind = ValueKind.TENSOR
     has_default: bool = False
     type: str = "Tensor"
-    keys: Keys = Keys()
+    keys: Keys | None = None
     dtype: str | None = None
-
-
-_LEAF_KINDS = {
-    ArgumentKind.TENSOR: ValueKind.TENSOR,
-    ArgumentKind.STRINGS: ValueKind.STRINGS,
-    ArgumentKind.NUMBER: ValueKind.NUMBER,
-    ArgumentKind.OTHER: ValueKind.OTHER,
-}
 
 
 def argument_leaves(arguments: Sequence[Argument]) -> tuple[Leaf, ...]:
     """Return the input leaves of a callable, in the order of its arguments."""
-    has_one_dictionary = [argument.kind for argument in arguments].count(ArgumentKind.DICTIONARY) == 1
+    has_one_dictionary = sum(argument.keys is not None for argument in arguments) == 1
     leaves: list[Leaf] = []
     for index, argument in enumerate(arguments):
-        if argument.kind is ArgumentKind.DICTIONARY:
-            leaves += _entry_leaves(index, argument, is_only_dictionary=has_one_dictionary)
+        if argument.keys is not None:
+            leaves += _entry_leaves(index, argument, argument.keys, is_only_dictionary=has_one_dictionary)
         else:
             leaves.append(_whole_leaf(index, argument))
     return tuple(leaves)
@@ -76,16 +58,15 @@ def _whole_leaf(index: int, argument: Argument) -> Leaf:
     names = (argument.name, f"ARGS[{index}]", str(path))
     return Leaf(
         LeafNames(path, names, index=index, owner=argument.name),
-        kind=_LEAF_KINDS[argument.kind],
+        kind=argument.kind,
         dtype=argument.dtype,
-        shape=() if argument.kind is ArgumentKind.NUMBER else None,
+        shape=() if argument.kind is ValueKind.NUMBER else None,
         has_default=argument.has_default,
         type=argument.type,
     )
 
 
-def _entry_leaves(index: int, argument: Argument, *, is_only_dictionary: bool) -> Iterator[Leaf]:
-    keys = argument.keys
+def _entry_leaves(index: int, argument: Argument, keys: Keys, *, is_only_dictionary: bool) -> Iterator[Leaf]:
     defaults = dict.fromkeys(keys.required, False) | dict.fromkeys(keys.optional, True)
     if not keys.are_all:
         # A dictionary of which no key is known to be needed must get at least one, whichever that is.

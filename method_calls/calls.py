@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from triton_pytorch.contract.leaves import Leaf
-from triton_pytorch.method_calls.arguments import Argument, ArgumentKind
+from triton_pytorch.method_calls.arguments import Argument
 
 # Makes the value of one argument from the leaves of a call; None where the default of the argument applies.
 _Maker = Callable[[list[Any]], Any]
@@ -41,7 +41,7 @@ class Call:
 
 def _maker(argument: Argument, leaves: Sequence[Leaf]) -> _Maker | None:
     """Return what makes the value of an argument; None where its default always applies."""
-    if argument.kind is ArgumentKind.DICTIONARY:
+    if argument.keys is not None:
         positions = {leaf.path.segments[1]: i for i, leaf in enumerate(leaves) if leaf.names.owner == argument.name}
         if positions or not argument.has_default:
             return _dictionary_maker(positions, has_default=argument.has_default)

@@ -10,7 +10,7 @@ from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.names import Direction, LeafPath, OrdinalName
 from triton_pytorch.method_calls.results import UNKNOWN, LeafType, ResultType
 from triton_pytorch.model_config.errors import ModelRunError
-from triton_pytorch.model_config.suggestions import listed
+from triton_pytorch.model_config.suggestions import counted, listed
 
 # What an answer has for a planned output, or why it has nothing.
 Output = torch.Tensor | list[str] | ModelRunError | None
@@ -187,11 +187,7 @@ def _described(value: Any) -> str:
         return f"a dictionary with the keys {listed([str(key) for key in value])}" if value else "an empty dictionary"
     if isinstance(value, (list, tuple)):
         of_strings = " of strings" if _is_strings(value, or_empty=False) else ""
-        return f"a {type(value).__name__}{of_strings} with {_counted(len(value), 'element')}"
+        return f"a {type(value).__name__}{of_strings} with {counted(len(value), 'element')}"
     if isinstance(value, torch.Tensor):
         return "a tensor"
     return {str: "a string", type(None): "None"}.get(type(value), f"a value of type {type(value).__name__}")
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}{'' if count == 1 else 's'}"

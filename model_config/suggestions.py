@@ -1,4 +1,4 @@
-"""The nearest valid choice, lists of choices, and several sentences in one, as error messages print them."""
+"""Choices, counts and several sentences, as error messages print them."""
 
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
@@ -24,6 +24,11 @@ def listed(choices: Sequence[str]) -> str:
     shown = ", ".join(choices[:_LISTED_AT_MOST])
     left_out = len(choices) - _LISTED_AT_MOST
     return f"{shown} and {left_out} more" if left_out > 0 else shown
+
+
+def counted(count: int, noun: str) -> str:
+    """Return `1 row`, `2 rows`."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
 
 
 def joined(sentences: Sequence[str]) -> str:

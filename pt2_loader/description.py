@@ -70,9 +70,12 @@ class PackageDescription:
             BackendError: the library has to be opened, and cannot be (`library`).
         """
         self._check([*self.errors, *self.host_errors])
-        if self.inputs is None or self.outputs is None:
-            return self._signature_of_library()
-        return Signature(self.inputs, self.outputs, unchecked_operators=self.unchecked_operators)
+        inputs, outputs = self.inputs, self.outputs
+        if inputs is None or outputs is None:
+            call_spec = read_call_spec(*self.library.specs)
+            self._check([*call_spec.faults, *_count_faults(call_spec, self.counts)])
+            inputs, outputs = _names_only(call_spec.inputs), _names_only(call_spec.outputs)
+        return Signature(inputs, outputs, unchecked_operators=self.unchecked_operators)
 
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints."""
@@ -95,15 +98,6 @@ class PackageDescription:
     def _check(self, errors: Sequence[str]) -> None:
         if errors:
             raise ArtifactError(f"'{self.archive.path}' cannot be served: {joined(errors)}")
-
-    def _signature_of_library(self) -> Signature:
-        call_spec = read_call_spec(*self.library.specs)
-        self._check([*call_spec.faults, *_count_faults(call_spec, self.counts)])
-        return Signature(
-            _names_only(call_spec.inputs),
-            _names_only(call_spec.outputs),
-            unchecked_operators=self.unchecked_operators,
-        )
 
 
 def describe(file: ModelFile, parameters: Parameters, device: "torch.device | str | None") -> PackageDescription:

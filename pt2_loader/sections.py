@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from triton_pytorch.contract.input_checks import bounds_text
 from triton_pytorch.contract.leaves import Dimension, Leaf, shape_text
 from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
-from triton_pytorch.contract.sizes import Size, dynamic_size
+from triton_pytorch.contract.sizes import Size
 from triton_pytorch.model_config.datatypes import data_type_of
 from triton_pytorch.model_config.suggestions import listed
 from triton_pytorch.pt2_loader.operators import custom_operators
@@ -174,19 +174,13 @@ def name_the_batch(inputs: Sequence[Leaf], stated: frozenset[str]) -> tuple[Leaf
     """
     with_dimensions = [leaf for leaf in inputs if leaf.shape != ()]
     firsts = [leaf.shape[0] for leaf in with_dimensions if leaf.shape]
-    names = {_plain_name(dimension.size) for dimension in firsts}
+    names = {dimension.size.symbol for dimension in firsts}
     own_names = names & stated or names
     bounds = {(dimension.lower, dimension.upper) for dimension in firsts}
     if len(firsts) < len(with_dimensions) or None in names or len(own_names) != 1 or len(bounds) != 1:
         return tuple(inputs)
     renamed = {name: _BATCH for name in names if name is not None}
     return tuple(replace(leaf, shape=_renamed(leaf.shape or (), renamed)) for leaf in inputs)
-
-
-def _plain_name(size: Size) -> str | None:
-    """Return the name of a size that is nothing but a name."""
-    symbol = next(iter(size.symbols), "")
-    return symbol if size == dynamic_size(symbol) else None
 
 
 def _renamed(shape: tuple[Dimension, ...], names: dict[str, str]) -> tuple[Dimension, ...]:

@@ -12,7 +12,7 @@ from triton_pytorch.contract.signature import Signature
 from triton_pytorch.model_config.parameters import Parameters
 from triton_pytorch.torch_runtime.placement import CPU
 from triton_pytorch.torch_runtime.session import device_scope
-from triton_pytorch.torchscript_loader.archive import all_methods, find_method, load_archive, stored_sizes
+from triton_pytorch.torchscript_loader.archive import all_methods, find_method, load_archive
 from triton_pytorch.torchscript_loader.devices import baked_device_warnings, own_device
 from triton_pytorch.torchscript_loader.methods import ScriptMethod, read_method
 from triton_pytorch.torchscript_loader.sections import sections
@@ -20,17 +20,11 @@ from triton_pytorch.torchscript_loader.state import state_warnings
 
 
 class ScriptDescription:
-    """A loaded archive, and the one of its methods that is served.
+    """A loaded archive, and the one of its methods that is served."""
 
-    `attributes` and `constants` are the sizes in bytes of the tensors that the archive stores for each.
-    """
-
-    def __init__(
-        self, module: Any, method_name: str, device: torch.device | None, *, attributes: list[int], constants: list[int]
-    ) -> None:
+    def __init__(self, file: ModelFile, module: Any, method_name: str, device: torch.device | None) -> None:
+        self._file = file
         self._module = module
-        self._attributes = attributes
-        self._constants = constants
         self._method_name = method_name
         self._device = device
 
@@ -68,7 +62,7 @@ class ScriptDescription:
     def sections(self) -> Sequence[Section]:
         """Return what `inspect` prints: the weights, and every method with what a config can declare of it."""
         methods = [read_method(method) for method in all_methods(self._module)]
-        return sections(self._module, methods, attributes=self._attributes, constants=self._constants)
+        return sections(self._file, self._module, methods)
 
 
 def describe(file: ModelFile, parameters: Parameters, device: torch.device | str | None) -> ScriptDescription:
@@ -87,13 +81,7 @@ def describe(file: ModelFile, parameters: Parameters, device: torch.device | str
     location = None if _stays_where_it_was_saved(device) else device or CPU
     with device_scope(device):
         module = load_archive(file, location)
-    return ScriptDescription(
-        module,
-        parameters.module_method_name,
-        device,
-        attributes=stored_sizes(file, "data"),
-        constants=stored_sizes(file, "constants"),
-    )
+    return ScriptDescription(file, module, parameters.module_method_name, device)
 
 
 def _stays_where_it_was_saved(device: torch.device | None) -> bool:

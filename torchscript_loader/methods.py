@@ -7,7 +7,7 @@ import torch
 
 from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.signature import Signature
-from triton_pytorch.method_calls.arguments import Argument, ArgumentKind, Keys, argument_leaves
+from triton_pytorch.method_calls.arguments import Argument, argument_leaves
 from triton_pytorch.method_calls.results import (
     ContainerKind,
     ContainerType,
@@ -21,12 +21,11 @@ from triton_pytorch.torchscript_loader.state import kept_state
 # By type, as torch writes it in annotations.
 _NUMBERS = {"int": "int64", "float": "float64", "bool": "bool", "complex": "complex128"}
 _SENDABLE_NUMBERS = {text: _NUMBERS[name] for name in ("int", "float", "bool") for text in (name, f"Optional[{name}]")}
+_DICTIONARY = "Dict[str, Tensor]"
 _ARGUMENTS = {
-    "Tensor": ArgumentKind.TENSOR,
-    "Optional[Tensor]": ArgumentKind.TENSOR,
-    "List[str]": ArgumentKind.STRINGS,
-    "Dict[str, Tensor]": ArgumentKind.DICTIONARY,
-    **dict.fromkeys(_SENDABLE_NUMBERS, ArgumentKind.NUMBER),
+    **dict.fromkeys(("Tensor", "Optional[Tensor]", _DICTIONARY), ValueKind.TENSOR),
+    "List[str]": ValueKind.STRINGS,
+    **dict.fromkeys(_SENDABLE_NUMBERS, ValueKind.NUMBER),
 }
 _LEAVES = {
     "Tensor": ValueKind.TENSOR,
@@ -84,8 +83,8 @@ def read_method(method: Any) -> ScriptMethod:
 
 def _argument(argument: Any, value: graphs.Value) -> Argument:
     text = argument.type.annotation_str
-    kind = _ARGUMENTS.get(text, ArgumentKind.OTHER)
-    keys = graphs.read_keys(value) if kind is ArgumentKind.DICTIONARY else Keys()
+    kind = _ARGUMENTS.get(text, ValueKind.OTHER)
+    keys = graphs.read_keys(value) if text == _DICTIONARY else None
     return Argument(argument.name, kind, argument.has_default_value(), text, keys, _SENDABLE_NUMBERS.get(text))
 
 

@@ -6,30 +6,23 @@ from typing import Any
 
 import torch
 
+from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.contract.leaves import ValueKind
 from triton_pytorch.contract.sections import Fact, Json, Line, Section, Table, bytes_text
 from triton_pytorch.contract.value_checks import is_answerable, number_type, unsendable_argument
 from triton_pytorch.model_config.datatypes import data_type_of
-from triton_pytorch.torchscript_loader.archive import hook_error
+from triton_pytorch.torchscript_loader.archive import hook_error, stored_sizes
 from triton_pytorch.torchscript_loader.methods import ScriptMethod
 
 
-def sections(
-    module: Any, methods: Sequence[ScriptMethod], *, attributes: Sequence[int], constants: Sequence[int]
-) -> list[Section]:
-    """Return the sections on a module: its weights, then each method with what it takes and returns.
-
-    Args:
-        module: the loaded module.
-        methods: all its methods.
-        attributes: the sizes in bytes of the tensors that the archive stores for attributes of the module.
-        constants: the same of those in its code, where a frozen module has its weights.
-    """
+def sections(file: ModelFile, module: Any, methods: Sequence[ScriptMethod]) -> list[Section]:
+    """Return the sections on a loaded archive: its weights, then each method with what it takes and returns."""
+    constants = stored_sizes(file, "constants")
     tensors = {
         "parameters": _total(module.parameters()),
         "buffers": _total(module.buffers()),
         "constants": _Total(len(constants), sum(constants)),
-        "others": _others(module, attributes),
+        "others": _others(module, stored_sizes(file, "data")),
     }
     words = {"constants": "constants of the code", "others": "other attributes, such as packed weights"}
     texts = [

@@ -3,19 +3,19 @@
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.method_calls.arguments import Argument, ArgumentKind, Keys, argument_leaves
+from triton_pytorch.method_calls.arguments import Argument, Keys, argument_leaves
 
-X = Argument("x", ArgumentKind.TENSOR)
-MASK = Argument("mask", ArgumentKind.TENSOR, has_default=True, type="Optional[Tensor]")
-WORDS = Argument("words", ArgumentKind.STRINGS, type="List[str]")
-POWER = Argument("power", ArgumentKind.NUMBER, has_default=True, type="int", dtype="int64")
-SIZES = Argument("sizes", ArgumentKind.OTHER, type="List[int]")
-KNOWN = Argument("options", ArgumentKind.DICTIONARY, keys=Keys(("a",), ("b",), are_all=True))
+X = Argument("x")
+MASK = Argument("mask", has_default=True, type="Optional[Tensor]")
+WORDS = Argument("words", ValueKind.STRINGS, type="List[str]")
+POWER = Argument("power", ValueKind.NUMBER, has_default=True, type="int", dtype="int64")
+SIZES = Argument("sizes", ValueKind.OTHER, type="List[int]")
+KNOWN = Argument("options", keys=Keys(("a",), ("b",), are_all=True))
 
 
 def dictionary(name: str, *required: str, optional: tuple[str, ...] = (), has_default: bool = False) -> Argument:
     """Make a dictionary whose code may read other keys too."""
-    return Argument(name, ArgumentKind.DICTIONARY, has_default, "Dict[str, Tensor]", Keys(required, optional))
+    return Argument(name, has_default=has_default, type="Dict[str, Tensor]", keys=Keys(required, optional))
 
 
 def names(*arguments: Argument) -> list[tuple[str, ...]]:

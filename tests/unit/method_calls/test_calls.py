@@ -5,17 +5,17 @@ from typing import Any
 
 import pytest
 
-from triton_pytorch.contract.leaves import Leaf
+from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.method_calls.arguments import Argument, ArgumentKind
+from triton_pytorch.method_calls.arguments import Argument, Keys
 from triton_pytorch.method_calls.calls import Call
 
-X, Y = Argument("x", ArgumentKind.TENSOR), Argument("y", ArgumentKind.TENSOR)
-MASK = Argument("mask", ArgumentKind.TENSOR, has_default=True)
-POWER = Argument("power", ArgumentKind.OTHER, has_default=True)
-OPTIONS = Argument("options", ArgumentKind.DICTIONARY)
-DEFAULT_OPTIONS = Argument("options", ArgumentKind.DICTIONARY, has_default=True)
+X, Y = Argument("x"), Argument("y")
+MASK = Argument("mask", has_default=True)
+POWER = Argument("power", ValueKind.OTHER, has_default=True)
+OPTIONS = Argument("options", keys=Keys())
+DEFAULT_OPTIONS = Argument("options", keys=Keys(), has_default=True)
 
 
 def shown(*positional: Any, **named: Any) -> Any:
@@ -52,7 +52,7 @@ def test_default_applies_where_nothing_was_sent() -> None:
 
 
 def test_numbers_that_are_false() -> None:
-    number = Argument("n", ArgumentKind.NUMBER, has_default=True, type="int")
+    number = Argument("n", ValueKind.NUMBER, has_default=True, type="int")
     assert called([X, number], x=1, n=0) == ((1,), {"n": 0})
     assert called([X, number], x=1, n=False) == ((1,), {"n": False})
 
@@ -71,5 +71,5 @@ def test_dictionary_without_entries() -> None:
 
 
 def test_two_dictionaries() -> None:
-    left, right = Argument("left", ArgumentKind.DICTIONARY), Argument("right", ArgumentKind.DICTIONARY)
+    left, right = Argument("left", keys=Keys()), Argument("right", keys=Keys())
     assert called([left, right], right_a=1, left_a=2) == (({"a": 2}, {"a": 1}), {})

@@ -9,7 +9,7 @@ import torch
 from triton_pytorch.contract.leaves import Leaf, ValueKind
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.io_naming.names import LeafPath
-from triton_pytorch.method_calls.arguments import Argument, ArgumentKind
+from triton_pytorch.method_calls.arguments import Argument
 from triton_pytorch.method_calls.calls import Call
 from triton_pytorch.method_calls.model import MethodModel
 from triton_pytorch.method_calls.result_reader import ResultReader
@@ -34,7 +34,7 @@ def count_and_last(words: list[str]) -> Any:
 @pytest.fixture
 def model() -> MethodModel:
     return MethodModel(
-        Call(count_and_last, [Argument("words", ArgumentKind.STRINGS)], [WORDS]),
+        Call(count_and_last, [Argument("words", ValueKind.STRINGS)], [WORDS]),
         ResultReader([COUNT, LAST], UNKNOWN),
         device=CPU,
         session=nullcontext,
