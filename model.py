@@ -63,6 +63,8 @@ def _load(args: dict[str, str]) -> Any:
     from triton_pytorch.formats.files import find
     from triton_pytorch.formats.identification import identify
     from triton_pytorch.model_config.configuration import read_instance
+    from triton_pytorch.model_config.errors import ConfigError
+    from triton_pytorch.model_config.suggestions import joined
     from triton_pytorch.torch_runtime.threads import limit_threads
 
     instance = read_instance(args)
@@ -86,7 +88,10 @@ def _load(args: dict[str, str]) -> Any:
         pb_utils.Logger.log_info(f"model '{config.name}': {settings}")
         device = device_of_instance(instance)
         description = model_format.describe(file, settings.parameters, device)
-        plan = bind(config, description.signature)
+        try:
+            plan = bind(config, description.signature)
+        except ConfigError as error:  # a config for another file is full of unknown names
+            raise type(error)(joined([str(error), *found.notes])) from error
         _warn(config.name, [*settings.warnings, *description.warnings, *plan.warnings])
         model = model_format.open(description, plan.leaves, run_mode(settings.parameters))
     try:

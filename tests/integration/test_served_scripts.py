@@ -252,3 +252,14 @@ def test_refused_file(serve: Serve, tmp_path: Path, make: Callable[[Path], None]
     entries = [tensor_config("x"), tensor_config("y")], [tensor_config("RESULT")]
     said = refusal(lambda: serve(tmp_path / "archive", *entries, file_name="model.pt", platform="pytorch_libtorch"))
     assert said.startswith(expected.format(file=tmp_path / "model" / "1" / "model.pt"))
+
+
+def test_config_for_the_file_beside(serve_script: Any, tmp_path: Path) -> None:
+    stray = tmp_path / "model" / "1" / "model.pt2"
+    stray.parent.mkdir(parents=True)
+    stray.touch()
+    said = refusal(lambda: serve_script(Nested(), [tensor_config("ARGS[1]")], [tensor_config("RESULT[0]")]))
+    assert said.endswith(
+        " The model is model.pt; model.pt2 beside it is not used (the parameter DEFAULT_MODEL_FILENAME names another "
+        "file)."
+    )
