@@ -46,7 +46,7 @@ def _config(name: str, repositories: Sequence[Path]) -> Path:
     return next(present, directories[0] if directories else Path(name)) / "config.pbtxt"
 
 
-def _place(config: Path, field: Field | None) -> str:
+def _where(config: Path, field: Field | None) -> str:
     return f"line {field.line} of {config}" if field is not None else str(config)
 
 
@@ -71,9 +71,9 @@ def _explained(reason: str, config: Path) -> str:
         remedy = _platform_remedy(platform[1], find_field(text, "backend"))
         if written is None:
             remedy = 'write a config.pbtxt with backend: "pytorch_python"'
-        return f"{_place(config, written)}: {reason}: {remedy}"
+        return f"{_where(config, written)}: {reason}: {remedy}"
     if "directory name must equal model name" in reason:
-        return f"{_place(config, find_field(text, 'name'))}: {reason}: change or remove the name"
+        return f"{_where(config, find_field(text, 'name'))}: {reason}: change or remove the name"
     if "Could not determine backend" in reason:
         return f'{config}: it names no backend: add backend: "pytorch_python"'
     if "at least one version must be available" in reason:
