@@ -50,14 +50,14 @@ class Grouping:
     def _parts(self, group: list[ParsedRequest]) -> list[list[ParsedRequest]]:
         """Cut a group between its requests, so that no part brings more than a call may hold."""
         parts: list[list[ParsedRequest]] = []
-        room: list[int] = []
+        left: list[int] = []  # what may still be brought to the last part
         for request in group:
             brought = [self._brought(request, limit) for limit in self._limits]
-            if not parts or any(more > left for more, left in zip(brought, room, strict=True)):
+            if not parts or any(more > most for more, most in zip(brought, left, strict=True)):
                 parts.append([])
-                room = [limit.most for limit in self._limits]
+                left = [limit.most for limit in self._limits]
             parts[-1].append(request)
-            room = [left - more for left, more in zip(room, brought, strict=True)]
+            left = [most - more for most, more in zip(left, brought, strict=True)]
         return parts
 
     @staticmethod

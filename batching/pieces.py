@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, OutputFault
+from triton_pytorch.batching.row_rule import OutputError, OutputViolation
 from triton_pytorch.model_config.suggestions import counted
 from triton_pytorch.torch_runtime.tensors import as_response_output
 
@@ -41,5 +41,5 @@ def join(output: str, parts: Sequence[Any], rows: int) -> Any:
                 f"others of this request, whose {counted(rows, 'row')} are more than the model takes in one call: send "
                 f"at most {first_rows}"
             )
-            raise OutputError([OutputFault(output, text)])
+            raise OutputError([OutputViolation(output, text)])
     return as_response_output(torch.cat(list(parts)))

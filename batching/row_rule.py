@@ -10,7 +10,7 @@ from triton_pytorch.model_config.errors import ModelRunError
 from triton_pytorch.model_config.suggestions import counted, joined
 
 
-class OutputFault:
+class OutputViolation:
     """Why an output of a call is not what config.pbtxt declares."""
 
     def __init__(self, output: str, text: str) -> None:
@@ -18,7 +18,7 @@ class OutputFault:
         self.text = text
 
 
-class RowCountFault(OutputFault):
+class RowCountViolation(OutputViolation):
     """A call returned another number of rows of an output than went in.
 
     `counts` has both numbers, `hint` what to change if the model is meant to do so.
@@ -32,8 +32,8 @@ class RowCountFault(OutputFault):
 
 
 class OutputError(ModelRunError):
-    """Outputs that a request asked for are not what config.pbtxt declares; all their faults in one text."""
+    """Outputs that a request asked for are not what config.pbtxt declares; all their violations in one text."""
 
-    def __init__(self, faults: Sequence[OutputFault]) -> None:
-        super().__init__(joined([fault.text for fault in faults]))
-        self.faults = faults
+    def __init__(self, violations: Sequence[OutputViolation]) -> None:
+        super().__init__(joined([violation.text for violation in violations]))
+        self.violations = violations

@@ -9,7 +9,7 @@ from triton_pytorch.batching.grouping import Grouping
 from triton_pytorch.batching.input_builders import input_builders
 from triton_pytorch.batching.pieces import cut, join
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, RowCountFault
+from triton_pytorch.batching.row_rule import OutputError, RowCountViolation
 from triton_pytorch.contract.plan import Plan
 from triton_pytorch.execution.interfaces import Model, Triton, TritonRequest
 from triton_pytorch.execution.model_log import ModelLog
@@ -147,14 +147,14 @@ class RunLoop:
 
     def _learn(self, group: Sequence[ParsedRequest], errors: Sequence[Exception], outcomes: Sequence[Outcome]) -> None:
         """Keep in mind and log why a merged call served nobody, where that is not the error of a request."""
-        faults = [fault for error in errors if isinstance(error, OutputError) for fault in error.faults]
-        mismatches = [fault for fault in faults if isinstance(fault, RowCountFault)]
-        for fault in mismatches:
-            self._grouping.stop_merging(fault.output)
+        violations = [it for error in errors if isinstance(error, OutputError) for it in error.violations]
+        mismatches = [it for it in violations if isinstance(it, RowCountViolation)]
+        for mismatch in mismatches:
+            self._grouping.stop_merging(mismatch.output)
             self._log.warn_once(
-                f"rows of {fault.output}",
-                f"output '{fault.output}' is not batched: {fault.counts} of one call for {len(group)} requests; "
-                f"requests for it are run alone from now on; {fault.hint}",
+                f"rows of {mismatch.output}",
+                f"output '{mismatch.output}' is not batched: {mismatch.counts} of one call for {len(group)} requests; "
+                f"requests for it are run alone from now on; {mismatch.hint}",
             )
         if not mismatches and not any(isinstance(outcome, Exception) for outcome in outcomes):
             rows = sum(request.rows for request in group)

@@ -20,14 +20,14 @@ class ModelLog:
         self._second_began = -1.0
         self._failures = 0  # since then
 
-    def failed_request(self, text: str, *, is_fault_of_client: bool = False) -> None:
+    def failed_request(self, text: str, *, is_client_error: bool = False) -> None:
         """Log why a request failed; from the eleventh within a second on, only their number afterwards."""
         self.tell_number()
         if self._failures == 0:
             self._second_began = self._clock()
         self._failures += 1
         if self._failures <= FAILURES_A_SECOND:
-            log = self._logger.log_warn if is_fault_of_client else self._logger.log_error
+            log = self._logger.log_warn if is_client_error else self._logger.log_error
             log(f"a request failed: {text}")
 
     def tell_number(self, *, at_once: bool = False) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 
 from triton_pytorch.batching.requests import ParsedRequest
-from triton_pytorch.batching.row_rule import OutputError, OutputFault, RowCountFault
+from triton_pytorch.batching.row_rule import OutputError, OutputViolation, RowCountViolation
 from triton_pytorch.batching.scatter import scatter_rows, scatter_shapes, scatter_strings
 from triton_pytorch.contract.plan import Plan, PlannedOutput
 from triton_pytorch.execution.outcomes import Outcome
@@ -23,8 +23,8 @@ from triton_pytorch.torch_runtime.tensors import as_response_output
 # The output leaves of one call: tensors or lists of strings, None, or the error that says why one is absent.
 Results = Sequence[Any]
 # One output of a call for each of its requests, or why it is not there.
-Split = Sequence[Any] | OutputFault
-TensorSplit = Sequence[torch.Tensor] | OutputFault
+Split = Sequence[Any] | OutputViolation
+TensorSplit = Sequence[torch.Tensor] | OutputViolation
 
 _HINT = "if that is how the model works, set max_batch_size: 0"
 _HINT_FOR_RAGGED = (
@@ -49,12 +49,12 @@ class Outputs:
             for output in self._outputs
             if output.name in requested
         ]
-        whole = [(name, split) for name, split in splits if not isinstance(split, OutputFault)]
-        faults = [split for _, split in splits if isinstance(split, OutputFault)]
+        whole = [(name, split) for name, split in splits if not isinstance(split, OutputViolation)]
+        violations = [split for _, split in splits if isinstance(split, OutputViolation)]
         outcomes: list[Outcome] = []
         for index, request in enumerate(requests):
             requested = request.requested
-            if faults and (own := [fault for fault in faults if fault.output in requested]):
+            if violations and (own := [violation for violation in violations if violation.output in requested]):
                 outcomes.append(OutputError(own))
             else:
                 outcomes.append({name: split[index] for name, split in whole if name in requested})
@@ -94,7 +94,7 @@ class TensorOutput(ABC):
         ):
             # DLPack tells only the memory of a view of negatives, as `.conj().imag` is.
             return self._parts(result.resolve_neg(), requests)
-        return OutputFault(self.name, _absence(self.name, result) or self._wrong_tensor(result))
+        return OutputViolation(self.name, _absence(self.name, result) or self._wrong_tensor(result))
 
     @abstractmethod
     def _parts(self, tensor: torch.Tensor, requests: Sequence[ParsedRequest]) -> TensorSplit:
@@ -120,8 +120,8 @@ class TensorOutput(ABC):
             and all(declared in (DYNAMIC, size) for declared, size in zip(self.dims, sizes, strict=True))
         )
 
-    def _wrong_dims(self, result: torch.Tensor, after: str = "", remedy: str = "change its dims") -> OutputFault:
-        return OutputFault(
+    def _wrong_dims(self, result: torch.Tensor, after: str = "", remedy: str = "change its dims") -> OutputViolation:
+        return OutputViolation(
             self.name,
             f"output '{self.name}' is declared with dims {list(self.dims)}{after}, but the model returned "
             f"{list(result.shape)}: {remedy} in config.pbtxt",
@@ -138,7 +138,7 @@ class RowsOutput(TensorOutput):
         rows = [request.rows for request in requests]
         shape = tensor.shape
         if not shape or shape[0] != sum(rows):
-            return RowCountFault(self.name, sum(rows), shape[0] if shape else None, self.hint)
+            return RowCountViolation(self.name, sum(rows), shape[0] if shape else None, self.hint)
         if not self._is_declared(shape[1:]):
             return self._wrong_dims(tensor, " after the batch dimension", self._dims_remedy(shape))
         return scatter_rows(tensor, rows)
@@ -169,7 +169,7 @@ class ShapedOutput(TensorOutput):
         shapes = [self._shape(request.leaves[self.source].shape) for request in requests]
         count = sum(map(prod, shapes))
         if tensor.numel() != count:
-            return OutputFault(
+            return OutputViolation(
                 self.name,
                 f"output '{self.name}' has {tensor.numel()} elements, but batch_output cuts it into the shapes of an "
                 f"input, which make {count} here: {listed([str(shape) for shape in shapes])}",
@@ -192,13 +192,13 @@ class StringsOutput:
     is_batched: bool
     hint: str
 
-    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[list[str]] | OutputFault:
+    def split(self, result: Any, requests: Sequence[ParsedRequest]) -> Sequence[list[str]] | OutputViolation:
         """Return the strings of each request of a call."""
         absence = _absence(self.name, result)
         if absence is not None:
-            return OutputFault(self.name, absence)
+            return OutputViolation(self.name, absence)
         if isinstance(result, torch.Tensor):
-            return OutputFault(
+            return OutputViolation(
                 self.name,
                 f"output '{self.name}' is declared TYPE_STRING, but the model returned a tensor: "
                 f"write data_type: {DATA_TYPES.get(result.dtype, result.dtype)} in config.pbtxt",
@@ -207,10 +207,10 @@ class StringsOutput:
         if self.is_batched:
             rows = [request.rows for request in requests]
             if len(strings) != sum(rows):
-                return RowCountFault(self.name, sum(rows), len(strings), self.hint)
+                return RowCountViolation(self.name, sum(rows), len(strings), self.hint)
             return scatter_strings(strings, rows)
         if self.count not in (DYNAMIC, len(strings)):
-            return OutputFault(
+            return OutputViolation(
                 self.name,
                 f"output '{self.name}' is declared with dims [{self.count}], but the model returned {len(strings)} "
                 "strings: change its dims in config.pbtxt",

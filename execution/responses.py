@@ -62,5 +62,5 @@ class Responder:
             trace = error.trace if isinstance(error, UnforeseenError) else str(error)
             logged = f"internal error in model '{self._model_name}':\n{trace}"
         if not isinstance(error, CancelledError):
-            self._log.failed_request(printable(logged), is_fault_of_client=isinstance(error, RequestError))
+            self._log.failed_request(printable(logged), is_client_error=isinstance(error, RequestError))
         return self._new_response([], error=self._error(printable(message), getattr(self._error, code)))

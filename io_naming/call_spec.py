@@ -36,12 +36,12 @@ _LEAF: dict[str, object] = {"type": None, "context": None, "children_spec": []}
 class CallSpec:
     """The names of all leaves in flat order: leaf i is `INPUT__i` or `OUTPUT__i`.
 
-    `faults` say which leaves no tensor's name can be made for, so that the model cannot be served.
+    `errors` say which leaves no tensor's name can be made for, so that the model cannot be served.
     """
 
     inputs: tuple[LeafNames, ...]
     outputs: tuple[LeafNames, ...]
-    faults: tuple[str, ...]
+    errors: tuple[str, ...]
 
 
 def read_call_spec(in_spec: str, out_spec: str) -> CallSpec:
@@ -58,11 +58,11 @@ def read_call_spec(in_spec: str, out_spec: str) -> CallSpec:
         case _:
             raise ArtifactError("the package's in_spec is damaged: expected a tuple of an args tuple and a kwargs dict")
     outputs = _leaves("RESULT", _tree(out_spec, "out_spec"))
-    faults = [fault for leaves in (inputs, outputs) for fault in (*_key_faults(leaves), *_twin_faults(leaves))]
-    return CallSpec(_named(inputs), _named(outputs), tuple(faults))
+    errors = [error for leaves in (inputs, outputs) for error in (*_key_errors(leaves), *_twin_errors(leaves))]
+    return CallSpec(_named(inputs), _named(outputs), tuple(errors))
 
 
-def leaf_count_faults(spec: CallSpec, runner_inputs: int) -> Iterator[str]:
+def leaf_count_errors(spec: CallSpec, runner_inputs: int) -> Iterator[str]:
     """Yield what is wrong where the compiled model takes another number of tensors than its call spec has input leaves.
 
     `None` and constant arguments are leaves of the spec and no inputs of the runner, so that leaf i is not input i.
@@ -102,7 +102,7 @@ def _parsed(text: str, what: str) -> object:
         raise ArtifactError(f"{what} is not valid JSON ({error}): {reprlib.repr(text)}") from error
 
 
-def _key_faults(leaves: _Leaves) -> Iterator[str]:
+def _key_errors(leaves: _Leaves) -> Iterator[str]:
     keys = {
         (LeafPath(path.root, path.segments[:number]), segment): forbidden
         for path, _ in leaves
@@ -116,7 +116,7 @@ def _key_faults(leaves: _Leaves) -> Iterator[str]:
         )
 
 
-def _twin_faults(leaves: _Leaves) -> Iterator[str]:
+def _twin_errors(leaves: _Leaves) -> Iterator[str]:
     twins = [str(path) for path, count in Counter(path for path, _ in leaves).items() if count > 1]
     if twins:
         yield (

@@ -86,16 +86,16 @@ def _meant(syntax: str) -> str:
 def _explained(reason: str, config: Path) -> str | None:
     """Return a sentence with the remedy for what core says of a config; None for what is not known here."""
     text = read_config_text(config)
-    place, told = str(config), None
+    where, told = str(config), None
     if platform := _PLATFORM.search(reason):
         written = find_field(text, "platform")
-        place, told = _place(config, written), f"{reason}: {_platform_remedy(platform[1], written, text)}"
+        where, told = _where(config, written), f"{reason}: {_platform_remedy(platform[1], written, text)}"
     elif backend := _BACKEND.search(reason):
         names = listed([f'"{name}"' for name in PYTORCH_NAMES])
-        place = _place(config, find_field(text, "backend"))
+        where = _where(config, find_field(text, "backend"))
         told = f"Triton finds no backend '{backend[1]}': this one has the names {names}"
     elif "directory name must equal model name" in reason:
-        place, told = _place(config, find_field(text, "name")), f"{reason}: change or remove the name"
+        where, told = _where(config, find_field(text, "name")), f"{reason}: change or remove the name"
     elif "Could not determine backend" in reason:
         told = 'it names no backend: add backend: "pytorch_python"'
         if not config.exists():
@@ -106,10 +106,10 @@ def _explained(reason: str, config: Path) -> str | None:
         told = f"{reason}: both must hold as many elements, {_NUMBER_IN_A_ROW}"
     elif "at least one version must be available" in reason:
         return f"{reason}: put the model's file into a directory with a number, such as {config.parent / '1'}"
-    return None if told is None else f"{place}: {told}"
+    return None if told is None else f"{where}: {told}"
 
 
-def _place(config: Path, field: Field | None) -> str:
+def _where(config: Path, field: Field | None) -> str:
     return f"line {field.line} of {config}" if field is not None else str(config)
 
 

@@ -14,7 +14,7 @@ from triton_pytorch.artifact_store.model_file import ModelFile
 from triton_pytorch.contract.leaves import Leaf
 from triton_pytorch.contract.sections import Section
 from triton_pytorch.contract.signature import Signature
-from triton_pytorch.io_naming.call_spec import CallSpec, leaf_count_faults, read_call_spec
+from triton_pytorch.io_naming.call_spec import CallSpec, leaf_count_errors, read_call_spec
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.model_config.parameters import Parameters
@@ -73,7 +73,7 @@ class PackageDescription:
         inputs, outputs = self.inputs, self.outputs
         if inputs is None or outputs is None:
             call_spec = read_call_spec(*self.library.specs)
-            self._check([*call_spec.faults, *_count_faults(call_spec, self.counts)])
+            self._check([*call_spec.errors, *_count_errors(call_spec, self.counts)])
             inputs, outputs = _names_only(call_spec.inputs), _names_only(call_spec.outputs)
         return Signature(inputs, outputs, unchecked_operators=self.unchecked_operators)
 
@@ -124,7 +124,7 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
         call_spec = read_call_spec(*specs)
         read = read_input_leaves(model.wrapper, call_spec.inputs, counts)
         inputs, outputs = read.leaves, _names_only(call_spec.outputs)
-        errors = [*call_spec.faults, *_count_faults(call_spec, counts), *read.errors, *errors]
+        errors = [*call_spec.errors, *_count_errors(call_spec, counts), *read.errors, *errors]
         warnings = []
         if read.unknown and not errors:
             warnings = [f"the package does not say {listed(read.unknown)}: the config is trusted there"]
@@ -143,8 +143,8 @@ def describe(file: ModelFile, parameters: Parameters, device: "torch.device | st
     )
 
 
-def _count_faults(call_spec: CallSpec, counts: RunnerCounts | None) -> Iterator[str]:
-    return leaf_count_faults(call_spec, counts.inputs if counts is not None else len(call_spec.inputs))
+def _count_errors(call_spec: CallSpec, counts: RunnerCounts | None) -> Iterator[str]:
+    return leaf_count_errors(call_spec, counts.inputs if counts is not None else len(call_spec.inputs))
 
 
 def _is_without_weights(counts: RunnerCounts | None, model: PackagedModel) -> bool:

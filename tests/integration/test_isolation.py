@@ -385,7 +385,7 @@ def test_output_missing_in_one_answer(absent: Any) -> None:
     assert len(served.logged("error")) == 4
 
 
-def test_faults_of_several_outputs() -> None:
+def test_violations_of_several_outputs() -> None:
     """What is wrong with the outputs of a request is told together, not one output with each request."""
     served = a_loop(lambda x: [mean(x), x, x.double(), ModelRunError("no such key")], outputs=4)
     everything, some = served.execute(

@@ -20,7 +20,7 @@ def a_log() -> tuple[ModelLog, Logger, Clock]:
 
 def test_level() -> None:
     log, logger, _ = a_log()
-    log.failed_request("model 'm': bad shape", is_fault_of_client=True)
+    log.failed_request("model 'm': bad shape", is_client_error=True)
     log.failed_request("model 'm': unlucky")
     assert logger.lines == [
         ("warn", "a request failed: model 'm': bad shape"),

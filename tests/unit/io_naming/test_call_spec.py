@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from triton_pytorch.io_naming.call_spec import leaf_count_faults, read_call_spec
+from triton_pytorch.io_naming.call_spec import leaf_count_errors, read_call_spec
 from triton_pytorch.io_naming.leaf_names import LeafNames
 from triton_pytorch.model_config.errors import ArtifactError
 from triton_pytorch.tests.assets.call_specs.generate import SPECS_FILE
@@ -38,8 +38,8 @@ def test_names_of_every_shape(shape: str) -> None:
     for leaves in (found.inputs, found.outputs):
         assert [str(leaf.path) for leaf in leaves] == printed(leaves)
         assert [leaf.index for leaf in leaves] == list(range(len(leaves)))
-    assert list(leaf_count_faults(found, kept["tensor_inputs"])) == []
-    assert found.faults == ()
+    assert list(leaf_count_errors(found, kept["tensor_inputs"])) == []
+    assert found.errors == ()
 
 
 @pytest.mark.parametrize(
@@ -101,8 +101,8 @@ def test_registered_classes(context: object, names: str) -> None:
     ],
 )
 def test_keys_without_names(shape: str, fragments: list[str]) -> None:
-    (fault,) = read_call_spec(REFUSED[shape]["in_spec"], REFUSED[shape]["out_spec"]).faults
-    assert [fragment for fragment in fragments if fragment not in fault] == []
+    (error,) = read_call_spec(REFUSED[shape]["in_spec"], REFUSED[shape]["out_spec"]).errors
+    assert [fragment for fragment in fragments if fragment not in error] == []
 
 
 @pytest.mark.parametrize(
@@ -118,16 +118,16 @@ def test_keys_without_names(shape: str, fragments: list[str]) -> None:
 )
 def test_keys_forbidden_characters(key: str, character: str) -> None:
     found = read_call_spec(ONE_ARGUMENT, spec("builtins.dict", json.dumps([key, "fine"]), LEAF, LEAF))
-    (fault,) = found.faults
-    assert f"at RESULT holds {character}" in fault
-    assert fault.encode("utf-8")
+    (error,) = found.errors
+    assert f"at RESULT holds {character}" in error
+    assert error.encode("utf-8")
     assert found.outputs[1].names == ("RESULT[fine]",)  # what has a name keeps it
 
 
-def test_every_fault_is_told() -> None:
+def test_every_error_is_told() -> None:
     bad = json.dumps({"type": "builtins.dict", "context": '["b c", "d e"]', "children_spec": [LEAF, LEAF]})
-    faults = read_call_spec(ONE_ARGUMENT, spec("builtins.dict", '["a]", "1", 1]', json.loads(bad), LEAF, LEAF)).faults
-    assert [re.sub(",? so no.*", "", fault) for fault in faults] == [
+    errors = read_call_spec(ONE_ARGUMENT, spec("builtins.dict", '["a]", "1", 1]', json.loads(bad), LEAF, LEAF)).errors
+    assert [re.sub(",? so no.*", "", error) for error in errors] == [
         "the key 'a]' of the dictionary at RESULT holds ']'",
         "the key 'b c' of the dictionary at RESULT[a]] holds ' '",
         "the key 'd e' of the dictionary at RESULT[a]] holds ' '",
@@ -208,8 +208,8 @@ def _is_refused_properly(in_spec: str, out_spec: str) -> bool:
 
 
 def test_keys_nested_deeply() -> None:
-    (fault,) = read_call_spec(ONE_ARGUMENT, spec("builtins.dict", "[" * 300 + "]" * 300, LEAF)).faults
-    assert len(fault) < 400
+    (error,) = read_call_spec(ONE_ARGUMENT, spec("builtins.dict", "[" * 300 + "]" * 300, LEAF)).errors
+    assert len(error) < 400
 
 
 @given(NODES, st.sampled_from([1, 1, 1, 2, None]))
@@ -239,10 +239,10 @@ def test_fuzz_torn_specs(text: str, start: int, length: int, patch: str) -> None
 )
 def test_leaf_count_none_and_constants(shape: str, fragments: list[str]) -> None:
     kept = NOT_ONLY_TENSORS[shape]
-    (fault,) = leaf_count_faults(read_call_spec(kept["in_spec"], kept["out_spec"]), kept["tensor_inputs"])
-    assert [fragment for fragment in [*fragments, "wrapper module whose forward"] if fragment not in fault] == []
+    (error,) = leaf_count_errors(read_call_spec(kept["in_spec"], kept["out_spec"]), kept["tensor_inputs"])
+    assert [fragment for fragment in [*fragments, "wrapper module whose forward"] if fragment not in error] == []
 
 
 def test_leaf_count_too_many() -> None:
-    (fault,) = leaf_count_faults(read_call_spec(ONE_ARGUMENT, ONE_LEAF), 2)
-    assert re.search(r"1 input leaves .* takes 2 tensors: they do not belong together", fault)
+    (error,) = leaf_count_errors(read_call_spec(ONE_ARGUMENT, ONE_LEAF), 2)
+    assert re.search(r"1 input leaves .* takes 2 tensors: they do not belong together", error)
