@@ -142,7 +142,7 @@ class RunLoop:
             pieces.append(outcome)
         try:
             return {name: join(name, [parts[name] for parts in pieces], request.rows) for name in pieces[0]}
-        except Exception as error:
+        except (OutputError, RuntimeError) as error:  # the latter: not enough memory for the whole
             return as_outcome(error)
 
     def _learn(self, group: Sequence[ParsedRequest], errors: Sequence[Exception], outcomes: Sequence[Outcome]) -> None:
