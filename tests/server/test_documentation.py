@@ -16,6 +16,7 @@ from triton_pytorch.tests.assets.scripts import scripted
 from triton_pytorch.tests.integration.script_models import described, opened
 from triton_pytorch.tests.server.conftest import ROOT, StartServer, connect, load_errors
 
+PACKAGES = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
 BATCHING = (ROOT / "docs" / "batching.md").read_text(encoding="utf-8")
 
 
@@ -56,9 +57,18 @@ def test_ragged_example_answers_like_eager(server: Server) -> None:
     assert answer["RESULT[1]"].tolist() == [[2.0, 4.0, 8.0]]
 
 
+def test_entry_that_brings_operators(tmp_path: Path) -> None:
+    for module in ("my_operators", "triton_python_backend_utils"):
+        (tmp_path / f"{module}.py").write_text(f"print('{module}')\n", encoding="utf-8")
+    code = block(PACKAGES, "### Operators that are not torch's own", language="python")
+    assert "/path/to/this/tree" in code
+    code = code.replace("/path/to/this/tree", str(ROOT)) + "\nprint(TritonPythonModel.__name__)"
+    assert run_python(code, tmp_path).split() == ["my_operators", "triton_python_backend_utils", "TritonPythonModel"]
+
+
 def test_options_for_weights() -> None:
-    document = (ROOT / "docs" / "packages.md").read_text(encoding="utf-8")
-    lines = [line.strip(" ,") for line in block(document, language="python").splitlines() if '"aot_inductor' in line]
+    code = block(PACKAGES, "## Weights", language="python")
+    lines = [line.strip(" ,") for line in code.splitlines() if '"aot_inductor' in line]
     assert len(lines) == 2
     assert all(line in getsource(weights_beside_the_library) for line in lines)
 
