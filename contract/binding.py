@@ -197,7 +197,7 @@ def _with_empty(leaf: Leaf) -> Leaf:
 
 def _without_upper_bounds(leaf: Leaf) -> Leaf:
     """Return a leaf whose dynamic sizes have no upper bounds, since exporters invent some."""
-    return _with_dimensions(leaf, lambda known: replace(known, upper=None) if known.size.constant is None else known)
+    return _with_dimensions(leaf, lambda known: known if known.is_fixed else replace(known, upper=None))
 
 
 def _with_dimensions(leaf: Leaf, change: Callable[[Dimension], Dimension]) -> Leaf:

@@ -27,7 +27,7 @@ def fixed_batch_errors(inputs: Iterable[tuple[DeclaredInput, Leaf]], max_batch_s
     by_size: dict[Size, list[str]] = {}
     for declared, leaf in inputs:
         has_rows = declared.is_batched and declared.kind is None
-        if has_rows and leaf.shape and len(leaf.shape) == len(declared.shape) and _is_fixed(leaf.shape[0]):
+        if has_rows and leaf.shape and len(leaf.shape) == len(declared.shape) and leaf.shape[0].is_fixed:
             by_size.setdefault(leaf.shape[0].size, []).append(f"'{declared.name}'")
     for size, names in by_size.items():
         yield (
@@ -100,12 +100,8 @@ def _rank_hint(declared: int, taken: int, max_batch_size: int) -> str:
     return ""
 
 
-def _is_fixed(dimension: Dimension) -> bool:
-    return dimension.size.constant is not None
-
-
 def _merge_errors(declared: DeclaredInput, first: Dimension) -> Iterator[str]:
-    if _is_fixed(first):
+    if first.is_fixed:
         origin = "is ragged" if declared.is_ragged else f"is made by batch_input of kind {declared.kind}"
         yield (
             f"input '{declared.name}' {origin}, so that the requests of a call decide its first dimension, but the "
@@ -125,12 +121,12 @@ def _size_errors(declared: DeclaredInput, number: int, size: int, shape: tuple[D
 
 def upper_remedy(dimension: Dimension, size: int) -> str:
     """Return what to do where a size is above what may be no more than an assumption of the exporter."""
-    is_above = dimension.upper is not None and size > dimension.upper and not _is_fixed(dimension)
+    is_above = dimension.upper is not None and size > dimension.upper and not dimension.is_fixed
     return f": {UNBOUNDED}" if is_above else ""
 
 
 def bounds_text(dimension: Dimension) -> str:
     """Print the sizes that a dimension may have: `3`, `1 to 64`, `at least 2`."""
-    if _is_fixed(dimension):
+    if dimension.is_fixed:
         return str(dimension.size)
     return f"at least {dimension.lower}" if dimension.upper is None else f"{dimension.lower} to {dimension.upper}"

@@ -32,6 +32,11 @@ class Dimension:
     may_be_empty: bool = False
 
     @property
+    def is_fixed(self) -> bool:
+        """Whether it has the same size in every request."""
+        return self.size.constant is not None
+
+    @property
     def lower_if_empty(self) -> int:
         """The lower bound where the exporter's assumption is left out."""
         return max(0, self.size.value(dict.fromkeys(self.size.symbols, 0)))

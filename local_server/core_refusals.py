@@ -16,6 +16,7 @@ from pathlib import Path
 from triton_pytorch.local_server.backend_directory import PYTORCH_NAMES
 from triton_pytorch.local_server.config_text import Field, find_field, read_config_text
 from triton_pytorch.model_config.suggestions import did_you_mean, listed
+from triton_pytorch.model_config.tensors import ONE_IN_EACH_ROW
 
 _SYNTAX = re.compile(r"Error parsing text-format inference\.ModelConfig: (\d+):\d+: (.*?)\.?$")
 _REFUSED = re.compile(
@@ -27,7 +28,7 @@ _UNKNOWN_FIELD = re.compile(r'Message type "([\w.]+)" has no field named "(\w+)"
 _UNKNOWN_VALUE = re.compile(r'Unknown enumeration value of "(\w+)" for field "(\w+)"')
 _PLATFORM = re.compile(r"unexpected (?:platform type '|'platform' and 'backend' pair, got:)(.*?)[',]")
 _BACKEND = re.compile(r"unable to find backend library for backend '(.*?)'")
-_NUMBER_IN_A_ROW = "dims: [ 1 ] and reshape: { shape: [ ] } where the model has one number in each row"
+_NUMBER_IN_A_ROW = f"{ONE_IN_EACH_ROW} where the model has one number in each row"
 _PLATFORMS = ("torch_aoti", "pytorch_libtorch", "libtorch")
 
 

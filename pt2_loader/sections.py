@@ -192,7 +192,7 @@ def dynamic_sizes(inputs: Iterable[Leaf]) -> list[Dimension]:
     found: dict[Size, Dimension] = {}
     for leaf in inputs:
         for dimension in leaf.shape or ():
-            if dimension.size.constant is None:
+            if not dimension.is_fixed:
                 found[dimension.size] = _narrowed(found.get(dimension.size, dimension), dimension)
     return list(found.values())
 
