@@ -80,6 +80,15 @@ def test_reduction_over_the_batch(client: Client) -> None:
     assert torch.equal(client.infer("reduces_the_batch", {"INPUT__0": x}, ["OUTPUT__2"])["OUTPUT__2"], x + 1)
 
 
+def test_faults_of_several_outputs(client: Client) -> None:
+    text = client.failure("reduces_the_batch", {"INPUT__0": torch.ones(4, 3)})
+    hint = "if that is how the model works, set max_batch_size: 0."
+    assert text == (
+        f"model 'reduces_the_batch': Output 'OUTPUT__0' is not batched: 4 rows went in and 1 row came out; {hint} "
+        f"Output 'OUTPUT__1' is not batched: 4 rows went in and a single number came out; {hint}"
+    )
+
+
 def test_reduction_over_merged_requests(server: Server) -> None:
     for number in range(3):
         xs = [torch.arange(3.0).reshape(1, 3) + 10 * (CLIENTS * number + i) for i in range(CLIENTS)]
